@@ -3,12 +3,11 @@
     python benchmarks/kernel_code.py > before.txt                         # in one checkout
     python benchmarks/kernel_code.py --against before.txt                 # in the other
     python benchmarks/kernel_code.py --against before.txt --only kpar     # of one system
-    PYTHONPATH=/other/checkout python benchmarks/kernel_code.py > b.txt   # or that of a checkout without this script
 
-Kernels are those that modules named ``*cuda*.py`` list in ``KERNELS``, compiled with the types that stand there. A line
-of the table has the digest, the instructions, the barriers ``bar.sync`` and ``bar.red``, the fences, and the kernel's
-name. ``--against`` shows what differs from an earlier table and exits with 1 if anything does; a kernel that has
-another name but the same code is *renamed*, which is no difference.
+Kernels are those that modules named ``*_cuda.py`` declare, compiled with each of their signatures. A line of the table
+has the digest, the instructions, the barriers ``bar.sync`` and ``bar.red``, the fences, and the kernel's name, with the
+number of the signature where it has several. ``--against`` shows what differs from an earlier table and exits with 1 if
+anything does; a kernel that has another name but the same code is *renamed*, which is no difference.
 
 The digest is that of the kernel's PTX once everything is taken out of it that does not change what runs:
 
@@ -19,15 +18,14 @@ The digest is that of the kernel's PTX once everything is taken out of it that d
   the text (the compiler numbers them as it made them); declarations of registers, which only count them, are left out;
 - blanks are squeezed.
 
-The options of ``cuda.jit`` that the linker gets (registers of a thread, fast arithmetic) go into the digest, too. Order
-of instructions, constants, types, sizes of arrays, the PTX version and the target all count: equal digests are equal
+The options of the compiler and the linker (registers of a thread, fast arithmetic) go into the digest, too. Order of
+instructions, constants, types, sizes of arrays, the PTX version and the target all count: equal digests are equal
 code, while different ones can still end as the same machine code. Each module is compiled in a process of its own with
 the same hash seed, so that no table depends on what was compiled before.
 """
 
 import argparse
 import hashlib
-import importlib
 import json
 import os
 import re
@@ -38,9 +36,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import gpukit
+from gpukit.device import build, kernels
 
 ROOT = Path(gpukit.__file__).parent
-KEPT_OPTIONS = ("max_registers", "fastmath", "opt", "debug", "launch_bounds")
+OPTIONS = ("fastmath False", "opt True", "debug 0", "launch_bounds None")
+"""Of the compiler, the same for all kernels."""
+
 COLUMNS = ("digest", "instructions", "bar.sync", "bar.red", "fences", "kernel")
 
 _NAME = re.compile(r"[%$]?[A-Za-z_][\w$]*")
@@ -62,12 +63,6 @@ class Code(NamedTuple):
     sync: int
     red: int
     fences: int
-
-
-def modules() -> list[str]:
-    """Return the names of the modules that list kernels."""
-    found = [path for path in sorted(ROOT.rglob("*cuda*.py")) if "\nKERNELS" in path.read_text()]
-    return [".".join(("gpukit", *path.relative_to(ROOT).with_suffix("").parts)) for path in found]
 
 
 def normalised(text: str) -> list[str]:
@@ -101,10 +96,10 @@ def barriers(text: str) -> dict[str, int]:
     return {kind: len(pattern.findall(text)) for kind, pattern in _BARRIERS.items()}
 
 
-def code_of(text: str, options: dict[str, object]) -> Code:
-    """Return what a table says of a kernel with this PTX and these options of ``cuda.jit``."""
+def code_of(text: str, max_registers: int | None) -> Code:
+    """Return what a table says of a kernel with this PTX and this limit of the registers of a thread."""
     lines = normalised(text)
-    kept = [f"{name} {options.get(name)}" for name in KEPT_OPTIONS]
+    kept = [f"max_registers {max_registers}", *OPTIONS]
     digest = hashlib.sha256("\n".join(kept + lines).encode()).hexdigest()[:16]
     instructions = sum(line.endswith(";") and not line.startswith(".") for line in lines)
     return Code(digest, instructions, *barriers("\n".join(lines)).values())
@@ -112,13 +107,18 @@ def code_of(text: str, options: dict[str, object]) -> Code:
 
 def codes_of(module: str, capability: tuple[int, int]) -> dict[str, Code]:
     """Compile the kernels of a module."""
-    from kernel_waits import compiled
+    kernels.begin_to_compile()
+    found = {}
+    for one in build.signatures_of(module):
+        text = build.compiled(one, capability, "ptx").decode()
+        found[name_of(one)] = code_of(text, one.kernel.max_registers)
+    return found
 
-    kernels = importlib.import_module(module).KERNELS
-    return {
-        f"{module}.{name}": code_of(compiled(kernel, types, capability), kernel.targetoptions)
-        for name, (kernel, types) in kernels.items()
-    }
+
+def name_of(signature: kernels.Signature) -> str:
+    """Return the name of a kernel with one of its signatures in a table."""
+    several = len(signature.kernel.signatures) > 1
+    return f"{signature.kernel.name}[{signature.number}]" if several else signature.kernel.name
 
 
 def table(capability: str, jobs: int, only: str = "") -> dict[str, Code]:
@@ -135,7 +135,7 @@ def table(capability: str, jobs: int, only: str = "") -> dict[str, Code]:
     with ThreadPoolExecutor(jobs) as pool:
         return {
             name: code
-            for part in pool.map(compile_apart, [one for one in modules() if only in one])
+            for part in pool.map(compile_apart, [one for one in build.modules() if only in one])
             for name, code in part.items()
         }
 

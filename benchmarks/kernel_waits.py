@@ -9,18 +9,14 @@ disassembler comes with the CUDA toolkit.
 """
 
 import argparse
-import importlib
 import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numba.cuda.dispatcher as dispatcher
-from cuda.core import Linker, LinkerOptions, ObjectCode
-from numba import cuda
-from numba.cuda.cudadrv.libs import get_cudalib
+from gpukit.device import build, kernels
 
 READS = ("LDG", "ATOMG", "LD.")
 JUMPS = ("BRA", "BRX", "CALL", "EXIT", "RET")
@@ -34,25 +30,6 @@ class Stretch(NamedTuple):
     waits: int
     spills: int
     length: int
-
-
-def compiled(kernel: Any, types: tuple[Any, ...], capability: tuple[int, int], **options: bool) -> str:
-    """Return the PTX of a kernel for a GPU that need not be here."""
-
-    class Device:
-        id = 0
-        compute_capability = capability
-
-    dispatcher.get_current_device = lambda: Device
-    return cuda.compile_ptx(kernel.py_func, types, cc=capability, **options)[0]
-
-
-def linked(kernel: Any, text: str, capability: tuple[int, int], **options: bool) -> bytes:
-    """Return the machine code that the linker makes of a kernel's PTX, with its limit of registers."""
-    runtime = ObjectCode.from_library(get_cudalib("cudadevrt", static=True))
-    limit = kernel.targetoptions.get("max_registers")
-    wanted = LinkerOptions(arch="sm_{}{}".format(*capability), max_register_count=limit, **options)
-    return Linker(ObjectCode.from_ptx(text.encode()), runtime, options=wanted).link("cubin").code
 
 
 def registers(word: str, wide: bool) -> set[int]:
@@ -97,7 +74,7 @@ def stretches(listing: str, source: str) -> list[Stretch]:
 def main() -> int:
     """Print the stretches with many reads."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("module", help="module with KERNELS, as gpukit.worlds.cover_cuda")
+    parser.add_argument("module", help="module with kernels, as gpukit.worlds.cover_cuda")
     parser.add_argument("kernel")
     parser.add_argument("--capability", default="9.0", help="compute capability (9.0: H100, H200)")
     parser.add_argument("--reads", type=int, default=3, help="fewest reads of a stretch to list it")
@@ -105,9 +82,11 @@ def main() -> int:
     arguments = parser.parse_args()
     major, minor = (int(part) for part in arguments.capability.split("."))
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
-        kernel, types = importlib.import_module(arguments.module).KERNELS[arguments.kernel]
-        text = compiled(kernel, types, (major, minor), lineinfo=True)
-        file.write(linked(kernel, text, (major, minor), lineinfo=True))
+        kernels.begin_to_compile()
+        name = f"{arguments.module}.{arguments.kernel}"
+        signature = next(one for one in build.signatures_of(arguments.module) if one.kernel.name == name)
+        code = build.compiled(signature, (major, minor), "ltoir", lineinfo=True)
+        file.write(build.linked(signature, code, (major, minor), lineinfo=True))
         file.flush()
         command = [arguments.nvdisasm, "-c", "-g", file.name]
         try:

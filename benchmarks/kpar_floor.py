@@ -18,7 +18,7 @@ from statistics import median
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda, int64
+from numba import int64
 
 from gpukit.bench.graphs import rmat_graph
 from gpukit.bench.kpar import on_host, random_sources
@@ -26,7 +26,8 @@ from gpukit.bench.machine import timed
 from gpukit.cli.bench_record import command_line
 from gpukit.cli.doctor import versions
 from gpukit.device.arrays import Buffer, on_gpu, synchronise
-from gpukit.device.compiled import kernel, njit
+from gpukit.device.compiled import njit
+from gpukit.device.kernels import cuda, kernel
 from gpukit.device.launch import launch
 from gpukit.device.select import choose, simulated
 from gpukit.files import write_text
@@ -48,6 +49,9 @@ RESIDUE, RESERVE, UNIT, WALKED, RECORD = 0, 1, 2, 3, 4
 """Words of a record, and its length."""
 
 
+_LISTS, _ROW, _INT = "int32[:, ::1]", "int64[::1]", "int64"
+
+
 class Accesses(NamedTuple):
     """What four queries touch: heads of the edges pushed along, vertices met, entries of start lists each and of all.
 
@@ -60,7 +64,7 @@ class Accesses(NamedTuple):
     union: np.ndarray
 
 
-@kernel
+@kernel((_LISTS, _ROW, _INT, _INT, _ROW, _ROW))
 def push(heads, sizes, n, stride, words, sums):
     """Add to the residue of each of ``heads`` (int32, (4, most)); a block belongs to a query, ``blockIdx.x % 4``.
 
@@ -81,7 +85,7 @@ def push(heads, sizes, n, stride, words, sums):
     sums[cuda.grid(1)] = total
 
 
-@kernel
+@kernel(("int32[::1]", _INT, _ROW, _ROW))
 def read_lists(entries, lanes, units, sums):
     """Add up the units of ``entries`` (int32): ``lanes`` neighbouring threads read those of a vertex, side by side."""
     rank, members = cuda.grid(1), cuda.gridsize(1) // lanes
@@ -97,7 +101,7 @@ def read_lists(entries, lanes, units, sums):
     sums[rank] = total
 
 
-@kernel
+@kernel((_LISTS, _ROW, _INT, _ROW, _ROW, _ROW, "uint32[::1]", _ROW))
 def value_arrays(met, sizes, n, residue, reserve, unit, counts, sums):
     """Read residue, reserve and ω of each vertex met, and write its unit; three arrays of 8 bytes and one of 4."""
     q = cuda.blockIdx.x % TOGETHER
@@ -112,7 +116,7 @@ def value_arrays(met, sizes, n, residue, reserve, unit, counts, sums):
     sums[cuda.grid(1)] = total
 
 
-@kernel
+@kernel((_LISTS, _ROW, _INT, _ROW, _ROW))
 def value_records(met, sizes, n, records, sums):
     """Read and write the same where a record has all four, with ω in the place of WALKED."""
     q = cuda.blockIdx.x % TOGETHER
@@ -127,7 +131,7 @@ def value_records(met, sizes, n, records, sums):
     sums[cuda.grid(1)] = total
 
 
-@kernel
+@kernel((_LISTS, _ROW, _INT, _ROW, _ROW, _ROW))
 def clean_arrays(met, sizes, n, residue, reserve, unit):
     """Set residue, reserve and unit of each vertex met to zero."""
     q = cuda.blockIdx.x % TOGETHER
@@ -141,7 +145,7 @@ def clean_arrays(met, sizes, n, residue, reserve, unit):
         i += members
 
 
-@kernel
+@kernel((_LISTS, _ROW, _INT, _ROW))
 def clean_records(met, sizes, n, records):
     """Set the same to zero in records."""
     q = cuda.blockIdx.x % TOGETHER

@@ -14,13 +14,13 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from numba import cuda, int64
+from numba import int64
 
 from gpukit.bench.machine import copy_bandwidth, timed
 from gpukit.cli.bench_record import command_line
 from gpukit.cli.doctor import versions
 from gpukit.device.arrays import Buffer, on_gpu, synchronise, xp
-from gpukit.device.compiled import kernel
+from gpukit.device.kernels import cuda, kernel
 from gpukit.device.launch import launch
 from gpukit.device.select import choose
 from gpukit.files import write_text
@@ -33,7 +33,7 @@ SIZES = (1, 4, 16, 32, 64, 128, 256, 1024)
 """Mebibytes that the places are in."""
 
 
-@kernel
+@kernel(*(("int32[::1]", f"{kind}[::1]", "int64[::1]") for kind in ("uint8", "int64")))
 def read(places, table, sums):
     """Add up ``table`` (uint8 or int64) at ``places`` (int32); a thread owns each so-manieth of them.
 
@@ -51,7 +51,7 @@ def read(places, table, sums):
     sums[rank] = total
 
 
-@kernel
+@kernel(("int32[::1]", "int64[::1]", "int64[::1]"))
 def add(places, table, sums):
     """Add one to ``table`` (int64) at each of ``places`` (int32), atomically; a thread owns each so-manieth of them."""
     members = cuda.gridDim.x * cuda.blockDim.x

@@ -42,7 +42,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("demo", "gpukit.cli.demo:demo", "Run every system on real graphs, or on yours, and write a report."),
     ("workflow", "gpukit.cli.workflow:app", "The Snakemake workflow, in a folder of your own."),
     ("batch", "gpukit.cli.batch:batch", "Run several commands in one process."),
-    ("warm-up", "gpukit.cli.warm_up:warm_up", "Compile the code of all commands ahead, as for an image."),
+    ("warm-up", "gpukit.cli.warm_up:warm_up", "Compile the CPU's code of all commands ahead, as for an image."),
 )
 
 INTERNAL = 70
@@ -284,7 +284,7 @@ def explain(error: BaseException) -> tuple[int, str]:
     if "threading layer" in text:
         return 2, f"error: {text.rstrip('.')}; unset NUMBA_THREADING_LAYER"
     module = type(error).__module__
-    if module.startswith(("numba.cuda", "numba_cuda", "cupy", "cupy_backends", "cuda.")):
+    if module.startswith(("cupy", "cupy_backends", "cuda.")):
         return 4, f"error: the GPU failed: {type(error).__name__}: {text}; see `gpukit doctor`"
     if isinstance(error, OSError):
         from gpukit.files import reason

@@ -25,6 +25,8 @@ PACKAGES = (
     "pandas",
     "typer",
     "rich",
+    "cuda-bindings",
+    "cuda-core",
     "numba-cuda",
     "cupy-cuda13x",
     "cupy-cuda12x",
@@ -40,6 +42,7 @@ def doctor(run: Run) -> None:
     """Say what is here: devices, versions, and a self-test of each backend. Exit code 1 if a test fails."""
     problem = no_room()  # first: what was measured of a start holds before anything large is imported
     report: dict[str, Any] = {"devices": devices(), "versions": versions(), "checks": checks(problem)}
+    report["kernels"] = None if problem else kernels()
     if run.as_json:
         print_json(report)
     else:
@@ -74,6 +77,24 @@ def versions() -> dict[str, str | None]:
         except importlib.metadata.PackageNotFoundError:
             found[name] = None
     return found
+
+
+def kernels() -> dict[str, Any]:
+    """Return what is known of the compiled kernels of GPUs.
+
+    ``archives``: those of the package, each with its ``architecture``, its ``kernels``, and how many of them ``fit``
+    the sources; ``wanted``: how many kernels there are; ``used``: the archive that each visible GPU takes, None for
+    none; ``compiler``: whether missing ones can be compiled here.
+    """
+    from gpukit.device import build, store
+
+    wanted = {store.key_of(one) for module in build.modules() for one in build.signatures_of(module)}
+    archives = []
+    for path in sorted(store.SHIPPED.glob("*.zip")):
+        found = store.keys(path)
+        archives.append({"architecture": path.stem, "kernels": len(found), "fit": len(found & wanted)})
+    used = [path.stem if path else None for path in (store.archive_for(gpu.capability) for gpu in select.detect()[0])]
+    return {"wanted": len(wanted), "archives": archives, "used": used, "compiler": store.has_compiler()}
 
 
 def no_room() -> str:
@@ -152,6 +173,17 @@ def _print(report: dict[str, Any]) -> None:
     print("versions")
     for name, version in report["versions"].items():
         print(f"  {name:<12} {version or 'not installed'}")
+    print("kernels")
+    known = report["kernels"] or {"archives": [], "compiler": True}
+    for one in known["archives"]:
+        gpus = [str(index) for index, used in enumerate(known["used"]) if used == one["architecture"]]
+        used = f", used by cuda {', '.join(gpus)}" if gpus else ""
+        print(f"  {one['architecture']:<12} {one['fit']} of {known['wanted']} fit the sources{used}")
+    if not known["archives"]:
+        print(
+            "  no archive"
+            + ("; compiled when first needed" if known["compiler"] else "; gpukit[build-kernels] compiles")
+        )
     print("checks")
     for check in report["checks"]:
         print(f"  {check['status']:<8} {check['name']}" + (f" ({check['detail']})" if check["detail"] else ""))

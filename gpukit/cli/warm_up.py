@@ -1,4 +1,4 @@
-"""``gpukit warm-up``: all code of the commands is compiled ahead, as for an image that many machines start from."""
+"""``gpukit warm-up``: the CPU's code of all commands is compiled ahead, as for an image that many start from."""
 
 import logging
 import subprocess
@@ -8,7 +8,6 @@ from pathlib import Path
 
 from gpukit.cli.command import with_run
 from gpukit.cli.common import Run
-from gpukit.device import select
 from gpukit.errors import DeviceError
 
 _log = logging.getLogger("gpukit")
@@ -28,62 +27,54 @@ graph generate ba --vertices 40 --attach 3 --out ba.h5
 graph generate rmat --scale 17 --edges 1100000 --out rmat.h5
 graph generate holme-kim --vertices 40 --attach 3 --triad 0.5 --out hk.h5
 graph generate affiliation --vertices 400 --edges 2000 --triangles 500 --out aff.h5
-gim run G.h5 -k 2 --min-sets 500 --out S.h5 DEVICE
-gim run F.h5 -k 2 --min-sets 500 --bound imm --out S.h5 DEVICE
-gim run G.h5 -k 2 --min-sets 500 --model lt --rounds 2 --out S.h5 DEVICE
-gim run G.h5 --budget 3 --min-sets 500 --targets numbers.txt --costs numbers.txt --exclude 12 --out S.h5 DEVICE
-gim sample G.h5 --count 300 --out rr-0.h5 DEVICE
-gim sample G.h5 --first 300 --count 300 --out rr-1.h5 DEVICE
+gim run G.h5 -k 2 --min-sets 500 --out S.h5 --device cpu
+gim run F.h5 -k 2 --min-sets 500 --bound imm --out S.h5 --device cpu
+gim run G.h5 -k 2 --min-sets 500 --model lt --rounds 2 --out S.h5 --device cpu
+gim run G.h5 --budget 3 --min-sets 500 --targets numbers.txt --costs numbers.txt --exclude 12 --out S.h5 --device cpu
+gim sample G.h5 --count 300 --out rr-0.h5 --device cpu
+gim sample G.h5 --first 300 --count 300 --out rr-1.h5 --device cpu
 gim select rr-0.h5 --judge rr-1.h5 -k 2 --out S.h5
 gim baseline G.h5 --method degree-discount -k 2 --out S.h5
-imgpu run C.h5 -k 2 --worlds 20 --out S.h5 DEVICE
-imgpu run M.h5 -k 2 --worlds 20 --fresh --out S.h5 DEVICE
-imgpu run T.h5 -k 2 --worlds 20 --out S.h5 DEVICE
-imgpu reach C.h5 --worlds 20 --out R.h5 DEVICE
+imgpu run C.h5 -k 2 --worlds 20 --out S.h5 --device cpu
+imgpu run M.h5 -k 2 --worlds 20 --fresh --out S.h5 --device cpu
+imgpu run T.h5 -k 2 --worlds 20 --out S.h5 --device cpu
+imgpu reach C.h5 --worlds 20 --out R.h5 --device cpu
 imgpu shape C.h5 --worlds 20
-kpar rank G.h5 --out PR.h5 DEVICE
-kpar index G.h5 --rank PR.h5 --out I.h5 DEVICE
-kpar query G.h5 --index I.h5 --random 4 -k 5 --out A.h5 DEVICE
-kpar query G.h5 --index I.h5 --source 10:2,11 -k 5 DEVICE
+kpar rank G.h5 --out PR.h5 --device cpu
+kpar index G.h5 --rank PR.h5 --out I.h5 --device cpu
+kpar query G.h5 --index I.h5 --random 4 -k 5 --out A.h5 --device cpu
+kpar query G.h5 --index I.h5 --source 10:2,11 -k 5 --device cpu
 kpar index G.h5 --updatable --out U-I.h5
 kpar update G.h5 --index U-I.h5 --add more.txt --remove less.txt --out-graph G2.h5 --out I2.h5
 kpar query G.h5 --source 10 -k 5
 kpar truth G.h5 --random 2 -k 5
-merit run G.h5 --eta 8 --batch 2 --out M1.h5 DEVICE
-merit run G.h5 --eta 8 --batch 2 --model lt --out M2.h5 DEVICE
-merit run aff.h5 --eta 100 --out M4.h5 DEVICE
-merit start G.h5 --eta 8 --batch 2 --costs numbers.txt --out M-KIND.h5 DEVICE
-merit next G.h5 M-KIND.h5 --observed 14,15 DEVICE
-diversity search U.h5 --model comp -k 1 -t 3 --out D.h5 DEVICE
-diversity search U.h5 --model core -k 1 -t 3 --out D.h5 DEVICE
-diversity search U.h5 --model truss -k 2 -t 3 --out D.h5 DEVICE
-diversity index U.h5 --out N.h5 DEVICE
-diversity egos U.h5 --out E.h5 DEVICE
-diversity decompose U.h5 --egos --out X.h5 DEVICE
-evaluate spread G.h5 --ids 10,11 --prefixes 1,2 --runs 100 DEVICE
-evaluate spread G.h5 --ids 10,11 --model lt --runs 100 DEVICE
+merit run G.h5 --eta 8 --batch 2 --out M1.h5 --device cpu
+merit run G.h5 --eta 8 --batch 2 --model lt --out M2.h5 --device cpu
+merit run aff.h5 --eta 100 --out M4.h5 --device cpu
+merit start G.h5 --eta 8 --batch 2 --costs numbers.txt --out M3.h5 --device cpu
+merit next G.h5 M3.h5 --observed 14,15 --device cpu
+diversity search U.h5 --model comp -k 1 -t 3 --out D.h5 --device cpu
+diversity search U.h5 --model core -k 1 -t 3 --out D.h5 --device cpu
+diversity search U.h5 --model truss -k 2 -t 3 --out D.h5 --device cpu
+diversity index U.h5 --out N.h5 --device cpu
+diversity egos U.h5 --out E.h5 --device cpu
+diversity decompose U.h5 --egos --out X.h5 --device cpu
+evaluate spread G.h5 --ids 10,11 --prefixes 1,2 --runs 100 --device cpu
+evaluate spread G.h5 --ids 10,11 --model lt --runs 100 --device cpu
 evaluate ppr G.h5 --answers A.h5
 evaluate diversity U.h5 --answers D.h5
 verify G.h5
 doctor
 """
 """What commands run, each with the kinds of arguments that it can meet. Ablations and competitors are left out. A graph
-of a million edges is sorted by kernels. KIND is the kind of the device: a campaign that has begun on one is not begun
-again on another."""
+of a million edges is sorted by kernels."""
 
 
-@with_run("device")
+@with_run()
 def warm_up(run: Run) -> None:
-    """Compile the code of all commands ahead, for the CPU and for a GPU that is here, so that none compiles later."""
-    kinds = _kinds(str(run.requested))
-    lines = COMMANDS.strip().split("\n")
-    commands = [
-        line.replace("DEVICE", "--device KIND").replace("KIND", kind).split()
-        for kind in kinds
-        for line in lines
-        if kind == "cpu" or "DEVICE" in line  # the others know the CPU alone
-    ]
-    run.params = {"devices": kinds}
+    """Compile the code of all commands for the CPU ahead, so that none compiles later. Kernels of GPUs are compiled."""
+    commands = [line.split() for line in COMMANDS.strip().split("\n")]
+    run.params = {"devices": ["cpu"]}
     with run.phase("compile"), run.progress("commands") as update, tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "edges.txt").write_text(EDGES)
         (Path(folder) / "more.txt").write_text("10 20\n12 10\n")
@@ -94,18 +85,7 @@ def warm_up(run: Run) -> None:
             if not sys.stderr.isatty():
                 _log.info("%d of %d: gpukit %s", done + 1, len(commands), " ".join(command[:2]))
             _call(command, folder)
-    run.finish({"commands": len(commands)}, {"commands": f"{len(commands)}, on {' and '.join(kinds)}"})
-
-
-def _kinds(requested: str) -> list[str]:
-    """Return the devices to compile for; raises DeviceError for a GPU that is asked for and not here."""
-    if requested == "cpu":
-        return ["cpu"]
-    found, problem = select.detect()
-    problem = problem or select.package_problem()
-    if requested == "cuda" and problem:
-        raise DeviceError(f"cannot compile for a GPU: {problem}; use --device cpu or auto")
-    return ["cpu", "cuda"] if found and not problem else ["cpu"]
+    run.finish({"commands": len(commands)}, {"commands": f"{len(commands)}, on the CPU"})
 
 
 def _call(command: list[str], folder: str) -> None:

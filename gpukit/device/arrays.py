@@ -1,20 +1,20 @@
-"""Arrays on a GPU: CuPy allocates and keeps the memory, Numba kernels read it; NumPy stands in under the simulator."""
+"""Arrays on a GPU: CuPy allocates and keeps the memory, kernels read it; NumPy stands in under the simulator."""
 
 import gc
 import math
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from functools import cache
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
-from numba import cuda
 
-from gpukit.device.arguments import View, for_numba
-from gpukit.device.context import loading, numba_on
+from gpukit.device.arguments import View
 from gpukit.device.memory import gpu_limit
 from gpukit.device.select import simulated
+from gpukit.errors import DeviceError
 
 if simulated():
     xp: Any = np
@@ -164,7 +164,8 @@ def on_gpu(gpu: int) -> Iterator[None]:
     if xp is np:
         yield
         return
-    with numba_on(gpu), xp.cuda.Device(gpu):
+    with xp.cuda.Device(gpu):
+        xp.cuda.runtime.setDevice(gpu)  # CuPy does so only for another GPU; a thread that is new has no context yet
         yield
 
 
@@ -172,6 +173,12 @@ def synchronise(gpu: int) -> None:
     """Wait until a GPU has done what it was given."""
     if xp is not np:
         xp.cuda.Device(gpu).synchronize()
+
+
+def wait_for_gpu() -> None:
+    """Wait until the current GPU has done what it was given, on all its streams."""
+    if xp is not np:
+        xp.cuda.runtime.deviceSynchronize()
 
 
 def wait_for_stream() -> None:
@@ -235,8 +242,7 @@ def free_memory(*, tidied: bool = False) -> int:
 
     Within a limit, the gaps that the pool keeps in blocks of which a part is used are none of them. ``tidied``: blocks
     that it only keeps are given back, so that small arrays take no part of one that a large array needs; and garbage is
-    collected first where more is taken than is free, which costs a tenth of a second: frames that Numba's compiler left
-    behind hold arrays of what was done before.
+    collected first where more is taken than is free, which costs a tenth of a second.
     """
     if xp is np:
         return min([1 << 30, *gpu_limit])
@@ -402,38 +408,29 @@ def _noted(stream: Any) -> Any:
     return stream.record(xp.cuda.Event(disable_timing=True))
 
 
-_grids: dict[tuple, int] = {}
+@cache
+def _attribute(gpu: int, name: str) -> int:
+    from cuda.bindings import driver
+
+    status, value = driver.cuDeviceGetAttribute(getattr(driver.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}"), gpu)
+    if int(status) != 0:
+        raise DeviceError(f"the driver says nothing of GPU {gpu}: {status.name}; see `gpukit doctor`")
+    return int(value)
 
 
-def cooperative_grid(kernel: Any, block: int, args: tuple) -> int:
-    """Return the most blocks of a cooperative kernel that the current GPU runs at once; 1 under the simulator."""
-    if xp is np:
-        return 1
-    key = (kernel, block, xp.cuda.runtime.getDevice())
-    if key not in _grids:
-        with loading:
-            compiled = kernel.compile(tuple(kernel.typeof_pyval(for_numba(argument)) for argument in args))
-            _grids[key] = compiled.max_cooperative_grid_blocks(block)
-    return _grids[key]
+def device_attribute(name: str) -> int:
+    """Return a number that the driver says of the current GPU, as ``MULTIPROCESSOR_COUNT``."""
+    return _attribute(xp.cuda.runtime.getDevice(), name)
 
 
 def shared_memory() -> int:
     """Return the most bytes of shared memory that a block of the current GPU may have."""
-    return 48 << 10 if xp is np else int(cuda.current_context().device.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
-
-
-_multiprocessors: dict[int, int] = {}
+    return 48 << 10 if xp is np else device_attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
 
 
 def multiprocessors() -> int:
-    """Return how many multiprocessors the current GPU has; Numba takes as long to say as a launch."""
-    gpu = xp.cuda.runtime.getDevice()
-    if gpu not in _multiprocessors:
-        _multiprocessors[gpu] = int(cuda.current_context().device.MULTIPROCESSOR_COUNT)
-    return _multiprocessors[gpu]
-
-
-_resident: dict[tuple[int, int, int], int] = {}
+    """Return how many multiprocessors the current GPU has."""
+    return device_attribute("MULTIPROCESSOR_COUNT")
 
 
 def resident_blocks(block: int, registers: int) -> int:
@@ -444,12 +441,8 @@ def resident_blocks(block: int, registers: int) -> int:
     block, registers : int
         Threads of a block, and the registers each may take.
     """
-    key = (xp.cuda.runtime.getDevice(), block, registers)
-    if key not in _resident:
-        device = cuda.current_context().device
-        per = min(
-            device.MAX_THREADS_PER_MULTIPROCESSOR // block,
-            device.MAX_REGISTERS_PER_MULTIPROCESSOR // (block * registers),
-        )
-        _resident[key] = multiprocessors() * max(1, per)
-    return _resident[key]
+    per = min(
+        device_attribute("MAX_THREADS_PER_MULTIPROCESSOR") // block,
+        device_attribute("MAX_REGISTERS_PER_MULTIPROCESSOR") // (block * registers),
+    )
+    return multiprocessors() * max(1, per)

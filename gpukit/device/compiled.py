@@ -26,7 +26,6 @@ from numba.core.caching import FunctionCache
 from numba.core.runtime import rtsys
 
 from gpukit.device.nested import Whole, nest
-from gpukit.device.select import simulated
 from gpukit.device.turn import Turn
 
 BELOW = ("device", "evaluate", "graph", "worlds")
@@ -154,20 +153,6 @@ def _stamped(compiled: Any) -> Any:
     return compiled
 
 
-def _tell_of_misses(compiled: Any) -> Any:
-    """Let a process say that it compiles where a kernel is not in its cache."""
-    load = compiled._cache.load_overload
-
-    def load_overload(sig: Any, target_context: Any) -> Any:
-        found = load(sig, target_context)
-        if found is None:
-            _begin_to_compile(compiled.py_func)
-        return found
-
-    compiled._cache.load_overload = load_overload
-    return compiled
-
-
 def njit(function: Callable | None = None, /, **options: Any) -> Any:
     """Compile a function for the CPU: ``numba.njit``, cached, and without the interpreter's lock.
 
@@ -184,24 +169,3 @@ def njit(function: Callable | None = None, /, **options: Any) -> Any:
     compiled._cache = _Cache(function)
     nest(compiled)
     return _stamped(compiled)
-
-
-def kernel(function: Callable | None = None, /, **options: Any) -> Any:
-    """Compile a kernel for GPUs: ``cuda.jit``, cached; launches may leave arguments out by None.
-
-    Parameters
-    ----------
-    function : callable
-        What is decorated, where there are no options.
-    **options
-        Those of ``cuda.jit``; ``max_registers`` caps the registers of a thread.
-    """
-    from numba import cuda
-
-    if function is None:
-        return lambda one: kernel(one, **options)
-    if simulated():
-        return cuda.jit(function)
-    from gpukit.device.arguments import ABSENT
-
-    return _tell_of_misses(_stamped(cuda.jit(cache=True, extensions=[ABSENT], **options)(function)))

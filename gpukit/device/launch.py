@@ -1,186 +1,166 @@
-"""Launches of kernels that cost the host less than Numba's, which looks at the type of every argument anew."""
+"""Launches of kernels: arguments are checked and laid out, and the driver starts the kernel, without a compiler."""
 
-import struct
+import threading
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import cuda, types
-from numba.np.numpy_support import as_dtype
 
-from gpukit.device.arguments import Absent, View, for_numba, kind_of
-from gpukit.device.arrays import shared_memory, xp
-from gpukit.device.context import loading
+from gpukit.device import store
+from gpukit.device.arguments import View
+from gpukit.device.arrays import device_attribute, multiprocessors, shared_memory, xp
+from gpukit.device.kernels import Kernel, Signature
 from gpukit.errors import DeviceError
 
-SCALARS = {
-    types.boolean: "?7x",
-    types.int32: "i4x",
-    types.int64: "q",
-    types.uint32: "I4x",
-    types.uint64: "Q",
-    types.float64: "d",
+HOST: dict[type, str] = {
+    bool: "boolean",
+    int: "int64",
+    float: "float64",
+    np.bool_: "boolean",
+    np.int32: "int32",
+    np.int64: "int64",
+    np.uint32: "uint32",
+    np.uint64: "uint64",
+    np.float64: "float64",
 }
-"""How each type of scalar that kernels take lies in eight bytes, for :mod:`struct`."""
-
-HOST: dict[type, Any] = {
-    bool: types.boolean,
-    int: types.int64,
-    float: types.float64,
-    np.bool_: types.boolean,
-    np.int32: types.int32,
-    np.int64: types.int64,
-    np.uint32: types.uint32,
-    np.uint64: types.uint64,
-    np.float64: types.float64,
-}
-"""The type that Numba gives a scalar of the host."""
-
-
-class _Form(NamedTuple):
-    """How the arguments of a kernel lie in memory: eight bytes for a scalar, some more for an array.
-
-    Attributes
-    ----------
-    kinds : tuple
-        Numba's type of each argument, those in tuples one by one; of arrays that of
-        :func:`gpukit.device.arguments.kind_of`.
-    layout : struct.Struct
-    fitting : set of tuples
-        Python's types of arguments that were found to fit.
-    spare : list
-        Pairs of arrays (uint64): room for the arguments, and the address of each of its words; a launch borrows one.
-    """
-
-    kinds: tuple[Any, ...]
-    layout: struct.Struct
-    fitting: set[tuple[type, ...]]
-    spare: list[tuple[array, array]]
-
-
-class _Compiled(NamedTuple):
-    """A kernel on a GPU: what launches it, its handle, what the launch takes at last, and the form of its arguments."""
-
-    start: Callable[..., tuple[Any]]
-    handle: Any
-    last: tuple[int, ...]
-    form: _Form
-
+"""The type that a kernel gets for a scalar of the host."""
 
 SUCCESS = 0
 """What the driver answers where it did what it was asked for."""
 
-_compiled: dict[tuple[Any, int, tuple[bool, ...]], _Compiled] = {}
-"""By kernel, device, and which of the arguments are None."""
+
+class _Loaded(NamedTuple):
+    """A kernel on a GPU: what launches it, its handle, and what the launch takes at last."""
+
+    start: Callable[..., tuple[Any]]
+    handle: Any
+    last: tuple[int, ...]
 
 
-def launch(kernel: Any, grid: int | tuple[int, int], block: int, *args: Any, shared: int = 0) -> None:
-    """Launch a kernel on the current GPU and the current stream of CuPy, as ``kernel[grid, block](*args)`` does.
+class _Form:
+    """What launches of a kernel with one signature share.
+
+    Attributes
+    ----------
+    signature : Signature
+    fitting : set of tuples
+        Python's types of arguments that were found to fit.
+    spare : list
+        Pairs of arrays (uint64): room for the arguments, and the address of each of its words; a launch borrows one.
+    loaded : dict of int to _Loaded
+        By CUDA device number.
+    grids : dict of int
+        How many blocks run at once, by CUDA device number and threads of a block.
+    """
+
+    __slots__ = ("fitting", "grids", "loaded", "signature", "spare")
+
+    def __init__(self, signature: Signature) -> None:
+        self.signature = signature
+        self.fitting: set[tuple[type, ...]] = set()
+        self.spare: list[tuple[array, array]] = []
+        self.loaded: dict[int, _Loaded] = {}
+        self.grids: dict[tuple[int, int], int] = {}
+
+
+_forms: dict[tuple[Kernel, tuple[bool, ...]], list[_Form]] = {}
+"""By kernel, and which of the arguments are None."""
+
+_loading = threading.Lock()
+
+
+def launch(kernel: Kernel, grid: int | tuple[int, int], block: int, *args: Any, shared: int = 0) -> None:
+    """Launch a kernel on the current GPU and the current stream of CuPy; in the simulator, run its Python source.
 
     Parameters
     ----------
-    kernel : function decorated with ``cuda.jit``
+    kernel : Kernel
     grid : int or pair of int
         Blocks, side by side or in as many rows: ``blockIdx.x`` is below the first, ``blockIdx.y`` below the second.
     block : int
         Threads of a block.
-    *args : scalar, array on the device, or a tuple of them, named or not; or None
-        Of arrays, the views of :class:`gpukit.device.arrays.Buffer` are quick. A kernel takes the values of a tuple as
-        if they stood one by one, and is compiled anew for None (:class:`gpukit.device.arguments.Absent`).
+    *args : scalar, view of an array, or a tuple of them, named or not; or None
+        Arrays as :attr:`gpukit.device.arrays.Buffer.view`. Their types are those of one of the kernel's signatures.
     shared : int
         Bytes of shared memory of a block beside those that the kernel's code names; a kernel that is to have more than
         48 KiB asks for some in its first launch, too.
 
     Raises
     ------
+    TypeError
+        If the kernel has no signature with these types, which is a mistake of the caller.
     DeviceError
         If the GPU refuses.
-
-    Notes
-    -----
-    The first launch, launches of a kernel that was compiled for several lists of types with the same arguments None,
-    and those with arguments of another type than before, or with a tuple or None in a tuple, go through Numba.
     """
+    form, flat = _fitting(kernel, args)
     if xp is np:
-        kernel[grid, block, 0, shared](*map(for_numba, args))
+        kernel.simulated[grid, block, 0, shared](*map(_simulated, args))
         return
-    key = (kernel, xp.cuda.runtime.getDevice(), tuple([arg is None for arg in args]))
-    compiled = _compiled.get(key)
-    held = None if compiled is None else _pack(compiled.form, args)
-    stream = xp.cuda.get_current_stream().ptr
-    if compiled is None or held is None:
-        with loading:
-            _launch_slowly(key, (grid, block, cuda.external_stream(stream) if stream else 0, shared), args)
-        return
+    loaded = form.loaded.get(xp.cuda.runtime.getDevice()) or _load(form, shared)
+    held = _pack(form, flat)
     width, rows = grid if isinstance(grid, tuple) else (grid, 1)
+    stream = xp.cuda.get_current_stream().ptr
     shape = (width, rows, 1, block, 1, 1, shared, stream, held[1].buffer_info()[0])
-    (status,) = compiled.start(compiled.handle, *shape, *compiled.last)
-    compiled.form.spare.append(held)
+    (status,) = loaded.start(loaded.handle, *shape, *loaded.last)
+    form.spare.append(held)
     if status != SUCCESS:
-        raise DeviceError(f"the GPU refused to start {kernel.__name__}: {status.name}; see `gpukit doctor`")
+        raise DeviceError(f"the GPU refused to start {kernel.name}: {status.name}; see `gpukit doctor`")
 
 
-def _launch_slowly(
-    key: tuple[Any, int, tuple[bool, ...]], shape: tuple[int | tuple[int, int], int, Any, int], args: tuple
-) -> None:
-    """Launch a kernel through Numba, and note how to do without next time."""
-    kernel, _, absent = key
-    given = [for_numba(arg) for arg in args]
-    if shape[-1]:
-        _allow_shared(kernel, given)
-    kernel[shape](*given)
-    _compiled.pop(key, None)
-    made = [
-        (signature, overload)
-        for signature, overload in kernel.overloads.items()
-        if tuple(one == Absent.kind for one in signature) == absent
-    ]
-    if len(made) == 1:
-        ((signature, overload),) = made
-        form = _form(signature)
-        if form is not None:
-            from cuda.bindings import driver
+def cooperative_grid(kernel: Kernel, block: int, args: tuple) -> int:
+    """Return how many blocks of a kernel, launched with these arguments, the current GPU runs at once.
 
-            start, last = (
-                (driver.cuLaunchCooperativeKernel, ()) if overload.cooperative else (driver.cuLaunchKernel, (0,))
-            )
-            _compiled[key] = _Compiled(start, overload._codelibrary.get_cufunc().handle, last, form)
-
-
-def _form(signature: Iterable[Any]) -> _Form | None:
-    """Return how the arguments of a kernel lie in memory; None where one is no scalar and no array in C's order."""
-    kinds = tuple(_flat_types(signature))
-    if not all(kind in SCALARS or (isinstance(kind, types.Array) and kind.layout == "C") for kind in kinds):
-        return None
-    kinds = tuple(kind if kind in SCALARS else kind_of(as_dtype(kind.dtype), kind.ndim) for kind in kinds)
-    layout = "".join(SCALARS[kind] if kind in SCALARS else "Q" * (5 + 2 * kind.ndim) for kind in kinds)
-    return _Form(kinds, struct.Struct("=" + layout), set(), [])
-
-
-def _allow_shared(kernel: Any, args: list) -> None:
-    """Let the launches of a kernel ask for all the shared memory that a block may have; without it that is 48 KiB."""
+    1 under the simulator.
+    """
+    form, _ = _fitting(kernel, args)
+    if xp is np:
+        return 1
     from cuda.bindings import driver
 
-    compiled = kernel.compile(tuple(kernel.typeof_pyval(arg) for arg in args))
-    limit = shared_memory() - compiled.shared_mem_per_block
-    handle, name = compiled._codelibrary.get_cufunc().handle, driver.CUfunction_attribute
-    for attribute, value in (
-        (name.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, limit),
-        (name.CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100),
-    ):
-        (status,) = driver.cuKernelSetAttribute(attribute, value, handle, cuda.current_context().device.id)
+    gpu = xp.cuda.runtime.getDevice()
+    if (gpu, block) not in form.grids:
+        loaded = form.loaded.get(gpu) or _load(form, 0)
+        status, each = driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(loaded.handle, block, 0)
         if status != SUCCESS:
-            raise DeviceError(f"the GPU refused {limit} bytes of shared memory: {status.name}; see `gpukit doctor`")
+            raise DeviceError(f"the GPU says nothing of {kernel.name}: {status.name}; see `gpukit doctor`")
+        form.grids[gpu, block] = int(each) * multiprocessors()
+    return form.grids[gpu, block]
 
 
-def _flat_types(signature: Iterable[Any]) -> Iterator[Any]:
-    """Give the types that a kernel takes, those in tuples one by one, without those of None."""
-    for one in signature:
-        if isinstance(one, types.BaseTuple):
-            yield from _flat_types(one.types)
-        elif one != Absent.kind:
-            yield one
+def _fitting(kernel: Kernel, args: tuple) -> tuple[_Form, list[Any]]:
+    """Return the form that arguments fit, and the arguments one by one; raises TypeError where there is none."""
+    absent = tuple([arg is None for arg in args])
+    forms = _forms.get((kernel, absent))
+    if forms is None:
+        forms = [_Form(one) for one in kernel.signatures if one.absent == absent]
+        forms = _forms.setdefault((kernel, absent), forms)
+    flat = _flat(args)
+    types = tuple(map(type, flat))
+    for form in forms:
+        if _fits(form, flat, types):
+            return form, flat
+    given = ", ".join(map(_kind_of, args))
+    raise TypeError(f"{kernel.name} has no signature for ({given}); its declaration lists those that it has")
+
+
+def _fits(form: _Form, flat: list[Any], types: tuple[type, ...]) -> bool:
+    kinds = form.signature.kinds
+    if types not in form.fitting:
+        if len(types) != len(kinds):
+            return False
+        for one, kind in zip(types, kinds, strict=True):
+            if HOST.get(one) != kind and (one is not View or "[" not in kind):
+                return False
+        form.fitting.add(types)
+    return all([arg.kind == kind for arg, one, kind in zip(flat, types, kinds, strict=True) if one is View])
+
+
+def _kind_of(arg: Any) -> str:
+    """Return the type of an argument, for people."""
+    if isinstance(arg, tuple):
+        return f"{type(arg).__name__}({', '.join(map(_kind_of, arg))})"
+    return str(arg.kind if isinstance(arg, View) else HOST.get(type(arg), type(arg).__name__))
 
 
 def _flat(args: Iterable[Any]) -> list[Any]:
@@ -194,30 +174,59 @@ def _flat(args: Iterable[Any]) -> list[Any]:
     return found
 
 
-def _pack(form: _Form, args: tuple) -> tuple[array, array] | None:
-    """Return arguments as they lie in memory, and where each of the words does; None if a type is another one."""
-    flat = _flat(args)
-    kinds = tuple(map(type, flat))
-    if kinds not in form.fitting:
-        if len(kinds) != len(form.kinds) or not all(
-            one is View if isinstance(kind, types.Array) else HOST.get(one) is kind
-            for one, kind in zip(kinds, form.kinds, strict=True)
-        ):
-            return None
-        form.fitting.add(kinds)
+def _simulated(arg: Any) -> Any:
+    """Return an argument as the simulator takes it; a tuple stays one, of its own type."""
+    if isinstance(arg, tuple):
+        values = map(_simulated, arg)
+        return arg._make(values) if hasattr(arg, "_make") else tuple(values)
+    return arg.array if isinstance(arg, View) else arg
+
+
+def _load(form: _Form, shared: int) -> _Loaded:
+    """Load a kernel onto the current GPU, with all the shared memory that a block may have if it asks for any."""
+    from cuda.bindings import driver
+
+    gpu, kernel = xp.cuda.runtime.getDevice(), form.signature.kernel
+    with _loading:
+        if gpu in form.loaded:
+            return form.loaded[gpu]
+        capability = device_attribute("COMPUTE_CAPABILITY_MAJOR"), device_attribute("COMPUTE_CAPABILITY_MINOR")
+        loaded, cooperative = store.load(form.signature, capability)
+        if shared:
+            attribute = driver.CUfunction_attribute
+            status, static = driver.cuKernelGetAttribute(attribute.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, loaded, gpu)
+            limit = shared_memory() - static
+            for name, value in (
+                (attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, limit),
+                (attribute.CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100),
+            ):
+                (status,) = driver.cuKernelSetAttribute(name, value, loaded, gpu)
+                if status != SUCCESS:
+                    raise DeviceError(
+                        f"the GPU refused {kernel.name} {limit} bytes of shared memory: {status.name}; "
+                        "see `gpukit doctor`"
+                    )
+        # The driver takes the handle of a kernel where it asks for that of a function.
+        handle = driver.CUfunction(int(loaded))
+        ways = (driver.cuLaunchCooperativeKernel, ()) if cooperative else (driver.cuLaunchKernel, (0,))
+        form.loaded[gpu] = _Loaded(ways[0], handle, ways[1])
+        return form.loaded[gpu]
+
+
+def _pack(form: _Form, flat: list[Any]) -> tuple[array, array]:
+    """Return arguments as they lie in memory, and where each of the words does."""
     values: list[Any] = []
-    for arg, one, kind in zip(flat, kinds, form.kinds, strict=True):
-        if one is not View:
-            values.append(arg)
-        elif arg.kind is kind:
+    for arg in flat:
+        if type(arg) is View:
             values += arg.words
         else:
-            return None
+            values.append(arg)
+    layout = form.signature.layout
     try:
         held = form.spare.pop()
     except IndexError:  # asked for afterwards, not before: another thread may take the last one in between
-        held = _room(form.layout.size // 8)
-    form.layout.pack_into(held[0], 0, *values)
+        held = _room(layout.size // 8)
+    layout.pack_into(held[0], 0, *values)
     return held
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gpukit.device import cgroups
-from gpukit.device.select import Device
+from gpukit.device.select import Device, simulated
 from gpukit.errors import DeviceError
 from gpukit.wording import counted
 
@@ -132,21 +132,15 @@ def free_bytes(device: Device) -> int:
     """
     if device.kind == "cpu":
         return host_free_bytes()
-    from gpukit.device.context import numba_on
+    if simulated():
+        return host_free_bytes()
+    import cupy
 
     free = []
     for gpu in device.gpus:
-        with numba_on(gpu):
-            free.append(gpu_free_bytes())
+        with cupy.cuda.Device(gpu):
+            free.append(int(cupy.cuda.runtime.memGetInfo()[0]))
     return min(free)
-
-
-def gpu_free_bytes() -> int:
-    """Return the free memory of the current GPU in bytes; under the simulator that of this machine."""
-    from numba import cuda
-
-    free = cuda.current_context().get_memory_info()[0]
-    return int(free) if free < float("inf") else host_free_bytes()
 
 
 def host_free_bytes(root: Path = Path("/")) -> int:

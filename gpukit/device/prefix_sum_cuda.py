@@ -1,9 +1,9 @@
 """Sums within a block of a GPU."""
 
-from numba import cuda
+from gpukit.device.kernels import cuda, device
 
 
-@cuda.jit(device=True)
+@device
 def add_up(values):
     """Add to each of the block's numbers in shared memory, one for each thread, those before it; any integer type."""
     tid, block_size, step = cuda.threadIdx.x, cuda.blockDim.x, 1

@@ -157,14 +157,11 @@ def detect() -> tuple[tuple[Gpu, ...], str]:
 def package_problem() -> str:
     """Return why installed packages cannot run CUDA kernels, or an empty string."""
     try:
-        importlib.metadata.version("numba-cuda")
+        importlib.metadata.version("cuda-bindings")
     except importlib.metadata.PackageNotFoundError:
-        return "numba-cuda is not installed (install gpukit[cuda13] or gpukit[cuda12])"
+        return "cuda-bindings is not installed (install gpukit[cuda13] or gpukit[cuda12])"
     if importlib.util.find_spec("cupy") is None:
         return "CuPy is not installed (install gpukit[cuda13] or gpukit[cuda12])"
-    numpy = importlib.metadata.version("numpy")
-    if tuple(int(part) for part in numpy.split(".")[:2]) >= (2, 5):
-        return f"numba-cuda does not work with numpy {numpy} (install numpy 2.4)"
     return ""
 
 

@@ -7,8 +7,7 @@ import threading
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
-from numba import cuda
-
+from gpukit.device.arrays import device_attribute, multiprocessors
 from gpukit.device.select import simulated
 
 SIMULATED_BLOCKS, SIMULATED_THREADS = 2, 32
@@ -31,8 +30,8 @@ def shape(kernel: Any, work: int, block: int, each: int | None = None, few: int 
 
     Parameters
     ----------
-    kernel : function decorated with ``cuda.jit``
-        Its option ``max_registers``, if it has one, counts for how many of its blocks a multiprocessor holds.
+    kernel : Kernel
+        Its ``max_registers``, if it has any, counts for how many of its blocks a multiprocessor holds.
     work : int
         How many blocks would have something to do; more are not launched.
     block : int
@@ -51,7 +50,7 @@ def shape(kernel: Any, work: int, block: int, each: int | None = None, few: int 
         return Shape(max(1, min(work, few)), block)
     if each is None:
         each = _resident(kernel, block)
-    return Shape(max(1, min(work, cuda.current_context().device.MULTIPROCESSOR_COUNT * max(1, each))), block)
+    return Shape(max(1, min(work, multiprocessors() * max(1, each))), block)
 
 
 def fullest(kernel: Any, work: int, block: int) -> Shape:
@@ -69,10 +68,10 @@ def fullest(kernel: Any, work: int, block: int) -> Shape:
 
 def _resident(kernel: Any, block: int) -> int:
     """Return the blocks of a kernel that a multiprocessor holds at once, by blocks, threads and registers."""
-    device = cuda.current_context().device
-    each = min(device.MAX_BLOCKS_PER_MULTIPROCESSOR, device.MAX_THREADS_PER_MULTIPROCESSOR // block)
-    if registers := kernel.targetoptions.get("max_registers"):
-        each = min(each, device.MAX_REGISTERS_PER_MULTIPROCESSOR // (block * registers))
+    per = device_attribute("MAX_THREADS_PER_MULTIPROCESSOR") // block
+    each = min(device_attribute("MAX_BLOCKS_PER_MULTIPROCESSOR"), per)
+    if registers := kernel.max_registers:
+        each = min(each, device_attribute("MAX_REGISTERS_PER_MULTIPROCESSOR") // (block * registers))
     return each
 
 

@@ -61,13 +61,13 @@ def profiled(device: Device) -> Iterator[None]:
     if device.kind == "cpu" or simulated():
         yield
         return
-    from numba import cuda
+    from gpukit.device.arrays import xp
 
-    cuda.profile_start()
+    xp.cuda.runtime.profilerStart()
     try:
         yield
     finally:
-        cuda.profile_stop()
+        xp.cuda.runtime.profilerStop()
 
 
 class PhaseTimer:

@@ -4,29 +4,28 @@ Only masks that are known beforehand name threads that wait for each other. Thos
 ``cuda.activemask`` tells, need not all come to the next barrier.
 """
 
-from numba import cuda
-
+from gpukit.device.kernels import cuda, device
 from gpukit.device.select import simulated
 
 if simulated():
 
-    @cuda.jit(device=True)
+    @device
     def warp_fence():
         """Do nothing: the simulator reads when it is told to."""
 
-    @cuda.jit(device=True)
+    @device
     def warp_barrier():
         """Wait for the other threads of a warp, here those of a block of one warp."""
         cuda.syncthreads()
 
-    @cuda.jit(device=True)
+    @device
     def any_goes_on(goes_on):
         """Return whether a thread of the warp goes on."""
         return goes_on
 
 else:
 
-    @cuda.jit(device=True)
+    @device
     def warp_fence():
         """Have all loads before under way, and all threads of the warp run the same code at the same time from here on.
 
@@ -35,12 +34,12 @@ else:
         """
         cuda.syncwarp()
 
-    @cuda.jit(device=True)
+    @device
     def warp_barrier():
         """Wait for the other threads of a warp, and see what they wrote."""
         cuda.syncwarp()
 
-    @cuda.jit(device=True)
+    @device
     def any_goes_on(goes_on):
         """Return whether a thread of the warp goes on."""
         return cuda.any_sync(0xFFFFFFFF, goes_on)

@@ -6,10 +6,9 @@ many small ones, a block for the middle, several blocks for hubs; the code is th
 
 from typing import Any, NamedTuple
 
-import numba
-from numba import cuda, int32, int64, types, uint32
+from numba import int32, int64, uint32
 
-from gpukit.device.compiled import kernel
+from gpukit.device.kernels import cuda, device, group, kernel
 from gpukit.diversity import cores_cuda as cores
 from gpukit.diversity import matrix_cuda as matrices
 from gpukit.diversity import teams_cuda as teams
@@ -90,7 +89,7 @@ class Space(NamedTuple):
 
 
 # Inlined before the compiler sees them: as calls they make it order two loads of :func:`score_egos` otherwise.
-@cuda.jit(device=True, inline="always")
+@device(inline="always")
 def _next_ego(queue, query, team, turn):
     """Take the next ego-network of the queue; returns its place, or ``length`` or more, and the next barrier."""
     if team.rank == 0:
@@ -104,7 +103,7 @@ def _next_ego(queue, query, team, turn):
     return team.control[team.home + teams.PLACE], turn
 
 
-@cuda.jit(device=True, inline="always")
+@device(inline="always")
 def _clear(model, ego, team):
     """Empty the matrix; every member is a part of its own."""
     if model != COMP:
@@ -116,7 +115,7 @@ def _clear(model, ego, team):
         ego.nodes[ego.part + i] = 0
 
 
-@cuda.jit(device=True)
+@device
 def _join_core(query, ego, team, turn):
     """Peel or decompose, and join what is in the k-core (algorithm 4); returns the next barrier."""
     if query.wanted == FULL:
@@ -127,7 +126,7 @@ def _join_core(query, ego, team, turn):
     return turn
 
 
-@cuda.jit(device=True)
+@device
 def _join_truss(query, ego, values, outs, place, partial, team, turn):
     """List the edges, remove those outside the k-truss or decompose, and join the rest (algorithm 5)."""
     matrices.survey(ego, team)
@@ -150,7 +149,7 @@ def _join_truss(query, ego, values, outs, place, partial, team, turn):
     return turn
 
 
-@cuda.jit(device=True)
+@device
 def _count_contexts(least, query, ego, values, outs, place, team):
     """Count the parts that are large enough (algorithm 3, lines 5-6), and label the members."""
     for i in range(team.rank, ego.size, team.members):
@@ -161,7 +160,16 @@ def _count_contexts(least, query, ego, values, outs, place, team):
             cuda.atomic.add(team.control, team.home + teams.FOUND, 1)
 
 
-@kernel(max_registers=REGISTERS)
+_u32, _i32, _i64, _int = "uint32[::1]", "int32[::1]", "int64[::1]", "int64"
+_bool = "boolean"
+_QUEUE = group(Queue, _i32, _i64, _int, _int)
+_QUERY = group(Query, _int, _int, _int)
+_LISTS = group(Lists, _i64, _i32, _i64, _i32)
+_SPACE = group(Space, *4 * (_int,), _u32, _u32, _i32, _i64)
+_LIMITS = group(Limits, *6 * (_int,))
+
+
+@kernel((_QUEUE, _QUERY, _LISTS, _SPACE, _i32, _i32), max_registers=REGISTERS)
 def score_egos(queue, query, lists, space, scores, values):
     """Score ego-networks; cooperative, whole teams of blocks of at most ``BLOCK`` threads, ``ROW_THREADS`` at least.
 
@@ -224,7 +232,7 @@ def score_egos(queue, query, lists, space, scores, values):
             scores[v] = team.control[team.home + teams.FOUND]
 
 
-@kernel
+@kernel((_i32, _int, _i64, _i64, _bool, _int, _bool, _LIMITS, _i64, _i64, _i32))
 def classify(ranks, count, kept_begin, ego_edges, matrix, least, by_edges, limits, keys, classes, scores):
     """Sort ego-networks into classes by size, for :func:`score_egos`; any grid, a thread per ego-network.
 
@@ -291,20 +299,3 @@ def classify(ranks, count, kept_begin, ego_edges, matrix, least, by_edges, limit
             cuda.atomic.add(classes, x, total)
         else:
             cuda.atomic.max(classes, x, largest)
-
-
-_u32, _i32, _i64, _int = numba.uint32[::1], numba.int32[::1], numba.int64[::1], numba.int64
-
-_bool = numba.boolean
-
-_QUEUE = types.NamedTuple((_i32, _i64, _int, _int), Queue)
-_QUERY = types.NamedUniTuple(_int, 3, Query)
-_LISTS = types.NamedTuple((_i64, _i32, _i64, _i32), Lists)
-_SPACE = types.NamedTuple((*4 * (_int,), _u32, _u32, _i32, _i64), Space)
-_LIMITS = types.NamedUniTuple(_int, 6, Limits)
-
-KERNELS = {
-    "classify": (classify, (_i32, _int, _i64, _i64, _bool, _int, _bool, _LIMITS, _i64, _i64, _i32)),
-    "score_egos": (score_egos, (_QUEUE, _QUERY, _LISTS, _SPACE, _i32, _i32)),
-}
-"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

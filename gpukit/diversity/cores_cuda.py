@@ -1,11 +1,12 @@
 """Cores of ego-networks by a team of blocks: for one k, and all by H-index (algorithm 4 of the paper)."""
 
-from numba import cuda, int32, int64, uint32
+from numba import int32, int64, uint32
 
+from gpukit.device.kernels import cuda, device
 from gpukit.diversity.teams_cuda import join, next_bit, open_round, team_barrier
 
 
-@cuda.jit(device=True)
+@device
 def _count_degrees(ego, team):
     """Write the degree of each member (lines 2-3); a thread per member."""
     for i in range(team.rank, ego.size, team.members):
@@ -15,7 +16,7 @@ def _count_degrees(ego, team):
         ego.nodes[ego.stamp + i] = count
 
 
-@cuda.jit(device=True)
+@device
 def peel_core(k, ego, team, turn):
     """Remove members of degree < k until none is left: their degree becomes negative. A thread per member."""
     _count_degrees(ego, team)
@@ -39,7 +40,7 @@ def peel_core(k, ego, team, turn):
         round_ += 1
 
 
-@cuda.jit(device=True)
+@device
 def _count_reaching(i, value, ego):
     """Return how many neighbours of member i have the value or more."""
     reaching = int32(0)
@@ -51,7 +52,7 @@ def _count_reaching(i, value, ego):
     return reaching
 
 
-@cuda.jit(device=True)
+@device
 def decompose_cores(ego, team, turn):
     """Write the coreness of each member: the fixed point of c(u) ← H-index of the neighbours' c (lines 5-11)."""
     _count_degrees(ego, team)
@@ -78,7 +79,7 @@ def decompose_cores(ego, team, turn):
         round_ += 1
 
 
-@cuda.jit(device=True)
+@device
 def join_core(k, ego, team):
     """Join the ends of the edges between members of degree k or more (line 12); a thread per word of the matrix."""
     for x in range(team.rank, ego.size * ego.words, team.members):

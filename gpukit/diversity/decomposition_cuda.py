@@ -2,13 +2,12 @@
 
 from typing import Any
 
-import numba
 import numpy as np
-from numba import cuda, int32, int64
+from numba import int32, int64
 
-from gpukit.device.arrays import Buffer, cooperative_grid, xp
-from gpukit.device.compiled import kernel
-from gpukit.device.launch import launch
+from gpukit.device.arrays import Buffer, xp
+from gpukit.device.kernels import cuda, kernel
+from gpukit.device.launch import cooperative_grid, launch
 from gpukit.diversity.network_cuda import ROW_THREADS, find, over, views
 from gpukit.diversity.scores_cuda import CudaNetwork
 from gpukit.errors import DeviceError
@@ -20,7 +19,10 @@ QUEUED, LEAST, CONTROL = 0, 1, 8
 """Places in ``control``: elements queued, the lowest number alive (three, used in turn); its length."""
 
 
-@kernel(max_registers=REGISTERS)
+_i32, _i64 = "int32[::1]", "int64[::1]"
+
+
+@kernel((_i64, _i32, _i32, _i32, _i32, _i64), max_registers=REGISTERS)
 def core_levels(indptr, indices, degree, coreness, queue, control):
     """Write the coreness of each vertex; cooperative, any grid.
 
@@ -71,7 +73,7 @@ def core_levels(indptr, indices, degree, coreness, queue, control):
         round_ += 1
 
 
-@kernel(max_registers=REGISTERS)
+@kernel((_i64, _i32, _i32, _i32, _i32, _i32, _i32, _i32, _i32, _i64), max_registers=REGISTERS)
 def truss_levels(indptr, tails, heads, edge_of, edges, support, gone, trussness, queue, control):
     """Write the trussness of each edge; cooperative, any grid (PKT: Kabir and Madduri, 2017).
 
@@ -145,22 +147,12 @@ def truss_levels(indptr, tails, heads, edge_of, edges, support, gone, trussness,
         round_ += 1
 
 
-@kernel
+@kernel((_i64, _i32, _i32, _i64, _i32))
 def arc_edges(indptr, tails, heads, up, edge_of):
     """Write the edge of each arc, the place of the arc from its lower end; any grid, a thread per arc."""
     for p in range(cuda.grid(1), len(heads), cuda.gridsize(1)):
         u = heads[p]
         edge_of[p] = p if u > tails[p] else find(heads, up[u], indptr[u + 1], tails[p])
-
-
-_i32, _i64 = numba.int32[::1], numba.int64[::1]
-
-KERNELS = {
-    "core_levels": (core_levels, (_i64, _i32, _i32, _i32, _i32, _i64)),
-    "truss_levels": (truss_levels, (_i64, _i32, _i32, _i32, _i32, _i32, _i32, _i32, _i32, _i64)),
-    "arc_edges": (arc_edges, (_i64, _i32, _i32, _i64, _i32)),
-}
-"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""
 
 
 def core_on_gpu(graph: Graph) -> np.ndarray:

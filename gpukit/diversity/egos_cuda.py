@@ -4,12 +4,11 @@ Row u of ego(v) is N(u) ∩ N(v): it can be counted, and later filled in order, 
 without locks or atomics.
 """
 
-import numba
 import numpy as np
-from numba import cuda, int64
+from numba import int64
 
 from gpukit.device.arrays import Buffer, free_memory, xp
-from gpukit.device.compiled import kernel
+from gpukit.device.kernels import cuda, device, kernel
 from gpukit.device.memory import check_budget
 from gpukit.diversity.egos import EgoNetworks
 from gpukit.diversity.network_cuda import find, over
@@ -23,7 +22,7 @@ PARTS = 8
 """Threads that share a row, each with its own stretch of the shorter of the two lists."""
 
 
-@cuda.jit(device=True)
+@device
 def _owner(begin, item):
     """Return the last place whose value in the ascending ``begin`` is at most ``item``."""
     low, high = int64(0), int64(len(begin) - 1)
@@ -36,7 +35,10 @@ def _owner(begin, item):
     return low
 
 
-@kernel
+_i32, _i64 = "int32[::1]", "int64[::1]"
+
+
+@kernel((_i32, _i64, _i64, _i32, _i64, _i32, _i32, "boolean"))
 def ego_rows(centres, node_begin, indptr, indices, starts, nodes, targets, fill):
     """Count or fill the rows of ego-networks; any grid, a thread for each of the ``PARTS`` parts of a row.
 
@@ -82,12 +84,6 @@ def ego_rows(centres, node_begin, indptr, indices, starts, nodes, targets, fill)
             starts[x + 1] = at
         elif part == 0:
             nodes[row] = u
-
-
-_i32, _i64 = numba.int32[::1], numba.int64[::1]
-
-KERNELS = {"ego_rows": (ego_rows, (_i32, _i64, _i64, _i32, _i64, _i32, _i32, numba.boolean))}
-"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""
 
 
 def extract(graph: Graph, centres: np.ndarray, *, memory: int | None = None) -> EgoNetworks:

@@ -4,8 +4,9 @@ Common neighbours are the set bits of the AND of two rows. After the matrix, wid
 each word of a row that was not zero at the start.
 """
 
-from numba import cuda, int32, int64, uint32
+from numba import int32, int64, uint32
 
+from gpukit.device.kernels import cuda, device
 from gpukit.diversity.bounds import COMP
 from gpukit.diversity.network_cuda import ROW_THREADS, find
 from gpukit.diversity.teams_cuda import join, next_bit
@@ -14,7 +15,7 @@ PLAIN = 8
 """Rows of up to so many words are read word by word, without the second level."""
 
 
-@cuda.jit(device=True)
+@device
 def common(ego, i, j, enough):
     """Return how many neighbours members i and j have in common; stop counting at ``enough``.
 
@@ -40,14 +41,14 @@ def common(ego, i, j, enough):
     return found
 
 
-@cuda.jit(device=True)
+@device
 def clear(ego, i, j):
     """Take the edge between members i and j out of the matrix."""
     cuda.atomic.and_(ego.bits, ego.matrix + i * ego.words + (j >> 5), uint32(~(uint32(1) << uint32(j & 31))))
     cuda.atomic.and_(ego.bits, ego.matrix + j * ego.words + (i >> 5), uint32(~(uint32(1) << uint32(i & 31))))
 
 
-@cuda.jit(device=True)
+@device
 def extract_edges(model, lists, ego, team):
     """Find the edges between members: set their bits (comp: join their ends). ``ROW_THREADS`` threads per row."""
     highest = lists.kept[ego.start + ego.size - 1]
@@ -66,7 +67,7 @@ def extract_edges(model, lists, ego, team):
                     cuda.atomic.or_(ego.bits, ego.matrix + j * ego.words + (i >> 5), uint32(1) << uint32(i & 31))
 
 
-@cuda.jit(device=True)
+@device
 def survey(ego, team):
     """Count the edges of each row to higher members, and make the second level; a thread per row."""
     levels = (ego.words + 31) >> 5
@@ -89,7 +90,7 @@ def survey(ego, team):
         ego.nodes[ego.row + i] = count
 
 
-@cuda.jit(device=True)
+@device
 def list_edges(ego, team):
     """Write i << 16 | j for each edge i < j, by i and then j; a thread per row."""
     for i in range(team.rank, ego.size, team.members):

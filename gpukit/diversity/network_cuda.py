@@ -2,12 +2,11 @@
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
-from numba import cuda, int64, types
+from numba import int64
 
 from gpukit.device.arrays import Buffer, xp
-from gpukit.device.compiled import kernel
+from gpukit.device.kernels import cuda, device, group, kernel
 from gpukit.device.launch import launch
 from gpukit.device.select import for_kernels
 from gpukit.diversity import bounds
@@ -30,14 +29,18 @@ class Arcs(NamedTuple):
 place_of = for_kernels(bounds.lower_bound)
 
 
-@cuda.jit(device=True)
+@device
 def find(values, low, high, wanted):
     """Return the place of a number in the ascending values[low … high - 1], or -1."""
     low = place_of(values, low, high, wanted)
     return low if low < high and values[low] == wanted else int64(-1)
 
 
-@kernel
+_i32, _i64, _int = "int32[::1]", "int64[::1]", "int64"
+_ARCS = group(Arcs, _i64, _i32, _i32, _i64, _i32)
+
+
+@kernel((_i64, _i32, _i32, _i64))
 def arc_keys(indptr, indices, ranks, keys):
     """Write rank of tail << 32 | rank of head for each arc; any grid, ``ROW_THREADS`` threads per row.
 
@@ -50,7 +53,7 @@ def arc_keys(indptr, indices, ranks, keys):
             keys[p] = tail | int64(ranks[indices[p]])
 
 
-@kernel
+@kernel((_i64, _i32, _i64))
 def first_higher(indptr, heads, up):
     """Write the place of the first neighbour of higher rank of each vertex; any grid, a thread per vertex."""
     for r in range(cuda.grid(1), len(up), cuda.gridsize(1)):
@@ -65,7 +68,7 @@ def first_higher(indptr, heads, up):
         up[r] = low
 
 
-@kernel
+@kernel((_ARCS,))
 def count_triangles(arcs):
     """Add the triangles of each edge to ``arcs.support``, at its place in the row of its lower end; any grid.
 
@@ -92,7 +95,7 @@ def count_triangles(arcs):
                 cuda.atomic.add(arcs.support, p, found)
 
 
-@kernel
+@kernel((_ARCS,))
 def mirror(arcs):
     """Copy the support of each edge to the row of its higher end; any grid, a thread per arc, a search each."""
     for p in range(cuda.grid(1), len(arcs.heads), cuda.gridsize(1)):
@@ -101,7 +104,7 @@ def mirror(arcs):
             arcs.support[p] = arcs.support[find(arcs.heads, arcs.up[u], arcs.indptr[u + 1], arcs.tails[p])]
 
 
-@kernel
+@kernel((_int, _int, _i64, _i64, _i64, _i32))
 def upper_bounds(model, k, indptr, members, degrees, bounds):
     """Write the upper bound of each score; any grid, a thread per vertex.
 
@@ -118,20 +121,6 @@ def upper_bounds(model, k, indptr, members, degrees, bounds):
     for v in range(cuda.grid(1), len(bounds), cuda.gridsize(1)):
         low, high = indptr[v], indptr[v + 1]
         bounds[v] = upper_bound(model, k, members[high] - members[low], degrees[high] - degrees[low])
-
-
-_i32, _i64, _int = numba.int32[::1], numba.int64[::1], numba.int64
-
-_ARCS = types.NamedTuple((_i64, _i32, _i32, _i64, _i32), Arcs)
-
-KERNELS = {
-    "arc_keys": (arc_keys, (_i64, _i32, _i32, _i64)),
-    "first_higher": (first_higher, (_i64, _i32, _i64)),
-    "count_triangles": (count_triangles, (_ARCS,)),
-    "mirror": (mirror, (_ARCS,)),
-    "upper_bounds": (upper_bounds, (_int, _int, _i64, _i64, _i64, _i32)),
-}
-"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""
 
 
 def views(group: Any) -> Any:

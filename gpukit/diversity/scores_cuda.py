@@ -4,19 +4,18 @@ from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
-from numba import cuda
 
 from gpukit.device.arrays import (
     Buffer,
-    cooperative_grid,
     free_memory,
     join_side_streams,
     resident_blocks,
     shared_memory,
     side_streams,
+    wait_for_gpu,
     xp,
 )
-from gpukit.device.launch import launch
+from gpukit.device.launch import cooperative_grid, launch
 from gpukit.device.memory import check_budget, readable
 from gpukit.diversity import contexts_cuda as kernels
 from gpukit.diversity import network_cuda, teams_cuda, truss_shared_cuda
@@ -318,7 +317,7 @@ class CudaNetwork:
                 room = (words, edges if truss else 0, teams_cuda.NODE_ARRAYS * (members + 1))
                 self._launch(queue, query, lists, values, _SHAPES[kind], room)
                 if self._patient:
-                    cuda.synchronize()
+                    wait_for_gpu()
             elif length:
                 queue, beside = kernels.Queue(egos, places, start, length), members > SIDE_MEMBERS
                 with side_streams()[0] if beside else nullcontext():
@@ -328,7 +327,7 @@ class CudaNetwork:
         if aside:
             join_side_streams()
         if self._patient:
-            cuda.synchronize()
+            wait_for_gpu()
 
     def _launch_shared(
         self, queue: kernels.Queue, k: int, lists: kernels.Lists, values: Buffer, members: int, turn: int

@@ -9,9 +9,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numba import cuda
 
-from gpukit.device.arrays import Buffer, copy, on_gpu, xp
+from gpukit.device.arrays import Buffer, copy, on_gpu, wait_for_gpu, xp
 from gpukit.device.shape import kernels_in_turn
 from gpukit.diversity import balance
 from gpukit.diversity.problem import Contexts, Params, Progress, running
@@ -57,7 +56,7 @@ class _Part:
         """Call a method while this GPU is current, and wait for it."""
         with _turn, on_gpu(self.gpu):
             result = method(*arguments)
-            cuda.synchronize()
+            wait_for_gpu()
             return result
 
     def prepare(self, vertices: np.ndarray, by_cost: bool) -> None:
@@ -99,10 +98,10 @@ class _Part:
         known, seconds, falling = [], [], self._by_edges()
         for group in groups:
             ranks = falling[xp.asarray(group)]
-            cuda.synchronize()
+            wait_for_gpu()
             start = time.perf_counter()
             self.network.score(ranks, params)
-            cuda.synchronize()
+            wait_for_gpu()
             seconds.append(time.perf_counter() - start)
             known.append(Buffer(model(*self.network.sizes(ranks))).host())
         return known, seconds

@@ -2,8 +2,9 @@
 
 from typing import Any, NamedTuple
 
-from numba import cuda, int32, int64, uint32
+from numba import int32, int64, uint32
 
+from gpukit.device.kernels import cuda, device
 from gpukit.device.prefix_sum_cuda import add_up
 
 QUEUE, TRIANGLES, TEAMS, PER_TEAM = 0, 1, 16, 16
@@ -46,7 +47,7 @@ class Ego(NamedTuple):
     row: int  # first edge of its row in the list
 
 
-@cuda.jit(device=True)
+@device
 def team_barrier(team, turn):
     """Wait for all blocks of a team, see what they wrote, and return the number of the next barrier."""
     cuda.syncthreads()
@@ -61,7 +62,7 @@ def team_barrier(team, turn):
     return turn + 1
 
 
-@cuda.jit(device=True)
+@device
 def open_round(team, round_):
     """Return the place of this round's flag. Three take turns: the next round's is cleared while nobody reads it."""
     flag = team.home + FLAGS + round_ % 3
@@ -70,13 +71,13 @@ def open_round(team, round_):
     return flag
 
 
-@cuda.jit(device=True)
+@device
 def next_bit(w, word):
     """Return the place of the lowest bit set in word w of a row, and the word without it."""
     return (w << 5) + int64(cuda.ffs(word)) - 1, uint32(word & uint32(word - uint32(1)))
 
 
-@cuda.jit(device=True)
+@device
 def root_of(ego, x):
     """Return the root of member x and halve the path to it."""
     parent = ego.nodes[ego.root + x]
@@ -88,7 +89,7 @@ def root_of(ego, x):
     return x
 
 
-@cuda.jit(device=True)
+@device
 def join(ego, a, b):
     """Join the parts of members a and b; roots are lowest members at the end."""
     while True:
@@ -101,7 +102,7 @@ def join(ego, a, b):
             return
 
 
-@cuda.jit(device=True)
+@device
 def running_sum(nodes, base, count, partial):
     """Replace numbers by the sums before them, and write the total after them; one block."""
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x

@@ -4,20 +4,21 @@ Bits of the maximal truss never go, so every order of removal ends at the same t
 still count.
 """
 
-from numba import cuda, int32, int64, uint32
+from numba import int32, int64, uint32
 
+from gpukit.device.kernels import cuda, device
 from gpukit.diversity.matrix_cuda import clear, common
 from gpukit.diversity.teams_cuda import DOOMED, FLAGS, GOING, NONE, TRIANGLES, open_round, team_barrier
 
 
-@cuda.jit(device=True)
+@device
 def ends_of(ego, e):
     """Return the ends of edge e of the list."""
     pair = int64(ego.edges[ego.listed + e])
     return pair >> 16, pair & 0xFFFF
 
 
-@cuda.jit(device=True)
+@device
 def lazy_truss(k, count, ego, team, turn):
     """Remove edges in fewer than k - 2 triangles until none is left; removed ones become 0 in the list.
 
@@ -46,7 +47,7 @@ def lazy_truss(k, count, ego, team, turn):
         round_ += 1
 
 
-@cuda.jit(device=True)
+@device
 def _count_support(count, ego, values, out, team):
     """Count the triangles of each edge (algorithm 5, lines 1-4), and find the lowest support."""
     least, seen = int64(NONE), int64(0)
@@ -61,7 +62,7 @@ def _count_support(count, ego, values, out, team):
         cuda.atomic.add(team.control, TRIANGLES, seen)
 
 
-@cuda.jit(device=True)
+@device
 def _search_edges(level, flag, going, count, ego, values, out, team):
     """Doom the edges whose support has fallen to the level (algorithm 6), and find the lowest support above it."""
     least = int64(NONE)
@@ -87,7 +88,7 @@ def _search_edges(level, flag, going, count, ego, values, out, team):
         cuda.atomic.min(team.control, flag, least)
 
 
-@cuda.jit(device=True)
+@device
 def _peel_edges(level, count, ego, values, out, team):
     """Remove the doomed edges, which are in no truss above this level (algorithm 7)."""
     for e in range(team.rank, count, team.members):
@@ -99,7 +100,7 @@ def _peel_edges(level, count, ego, values, out, team):
             cuda.atomic.add(ego.nodes, ego.stamp + j, 1)
 
 
-@cuda.jit(device=True)
+@device
 def decompose_truss(count, ego, values, out, team, turn):
     """Write the trussness of every edge; a thread per edge (algorithm 5). Returns the next barrier.
 

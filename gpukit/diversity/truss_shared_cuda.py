@@ -8,10 +8,9 @@ and the member among its j that loses most in each round, have lost as many edge
 
 from typing import Any, NamedTuple
 
-import numba
-from numba import cuda, int32, int64, types, uint32, uint64
+from numba import int32, int64, uint32, uint64
 
-from gpukit.device.compiled import kernel
+from gpukit.device.kernels import cuda, device, group, kernel
 from gpukit.device.select import simulated
 from gpukit.diversity.contexts_cuda import Lists, Queue
 from gpukit.diversity.network_cuda import ROW_THREADS
@@ -64,7 +63,7 @@ def room_bytes(members: int) -> int:
     return 4 * (2 * rows * ((words + 1) // 2 | 1) + 3 * 16 * words * (words + 1) + 6 * rows + 1 + words + CONTROL)
 
 
-@cuda.jit(device=True)
+@device
 def _room_of(size, doubles, bits, nodes):
     words = int32((size + 31) >> 5)
     rows, pairs, triangle = int32(32 * words), int32(((words + 1) >> 1) | 1), int32(16 * words * (words + 1))
@@ -83,29 +82,29 @@ def _room_of(size, doubles, bits, nodes):
 
 if simulated():
 
-    @cuda.jit(device=True)
+    @device
     def warp_flags(word):
         """Return the OR of the words of a warp's threads, here one."""
         return word
 
-    @cuda.jit(device=True)
+    @device
     def warp_least(value):
         """Return the least value of a warp's threads, here one."""
         return value
 
-    @cuda.jit(device=True)
+    @device
     def next_place(b):
         """Return the place in a word that the thread comes to next."""
         return b + uint64(1)
 
 else:
 
-    @cuda.jit(device=True)
+    @device
     def warp_flags(word):
         """Return the OR of the words of a warp's threads, each no bit or that of its own place."""
         return uint32(cuda.ballot_sync(0xFFFFFFFF, word != uint32(0)))
 
-    @cuda.jit(device=True)
+    @device
     def warp_least(value):
         """Return the least value of a warp's threads."""
         value = min(value, cuda.shfl_xor_sync(0xFFFFFFFF, value, 16))
@@ -114,27 +113,27 @@ else:
         value = min(value, cuda.shfl_xor_sync(0xFFFFFFFF, value, 2))
         return min(value, cuda.shfl_xor_sync(0xFFFFFFFF, value, 1))
 
-    @cuda.jit(device=True)
+    @device
     def next_place(b):
         """Return 32: each thread of a warp has one place in a word."""
         return uint64(32)
 
 
 # In what follows places in shared memory are unsigned where it matters: of others Numba asks whether they are negative.
-@cuda.jit(device=True)
+@device
 def _place_of(i, w):
     """Return the place of word w of row i in a triangle, by words: threads with a row each read side by side."""
     return uint64(16) * w * (w + uint64(1)) + i
 
 
-@cuda.jit(device=True)
+@device
 def _higher_bits(room, i, w):
     """Return word w of row i without members up to i."""
     word = uint32(room.bits[uint64(i) * uint64(room.stride) + uint64(w)])
     return uint32(word & uint32(uint32(0xFFFFFFFE) << uint32(i & 31))) if w == i >> 5 else word
 
 
-@cuda.jit(device=True)
+@device
 def _clear(lists, start, room):
     """Empty the matrix; every member is a part of its own."""
     tid, block_size = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
@@ -156,7 +155,7 @@ def _clear(lists, start, room):
     cuda.syncthreads()
 
 
-@cuda.jit(device=True)
+@device
 def _extract_edges(lists, room):
     """Set the bits of the edges between members (algorithm 2). ``ROW_THREADS`` threads per row."""
     tid, block_size = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
@@ -183,7 +182,7 @@ def _extract_edges(lists, room):
     cuda.syncthreads()
 
 
-@cuda.jit(device=True)
+@device
 def _number_edges(room, partial):
     """Keep the matrix above its diagonal, and count the edges before each row and before each of its words."""
     tid, block_size = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
@@ -200,7 +199,7 @@ def _number_edges(room, partial):
     running_sum(room.nodes, int64(room.row), int64(room.size), partial)
 
 
-@cuda.jit(device=True)
+@device
 def _join_living(room):
     """Join the ends of the edges that are left (algorithm 5, line 19); a thread per row."""
     tid, block_size = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
@@ -214,7 +213,7 @@ def _join_living(room):
     cuda.syncthreads()
 
 
-@cuda.jit(device=True)
+@device
 def _search_words(level, turn, room):
     """List the words in which an edge may have come down to the level (algorithm 6), and find the next level.
 
@@ -247,7 +246,7 @@ def _search_words(level, turn, room):
     cuda.syncthreads()
 
 
-@cuda.jit(device=True)
+@device
 def _peel_words(level, count, values, out, room):
     """Count the triangles of the edges in the listed words and remove those that have no more than the level.
 
@@ -301,7 +300,7 @@ def _peel_words(level, count, values, out, room):
     return seen
 
 
-@cuda.jit(device=True)
+@device
 def _note_losses(room):
     """Note how many edges each member has lost, and the most that one of each word of members lost in this round."""
     tid, block_size = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
@@ -319,7 +318,7 @@ def _note_losses(room):
     cuda.syncthreads()
 
 
-@cuda.jit(device=True)
+@device
 def _decompose(k, values, out, room):
     """Write the trussness of every edge, and join what is in the k-truss. Returns the triangles that the thread saw.
 
@@ -349,7 +348,12 @@ def _decompose(k, values, out, room):
         round_ += 1
 
 
-@kernel(max_registers=REGISTERS)
+_i32, _i64, _int = "int32[::1]", "int64[::1]", "int64"
+_QUEUE = group(Queue, _i32, _i64, _int, _int)
+_LISTS = group(Lists, _i64, _i32, _i64, _i32)
+
+
+@kernel((_QUEUE, _int, _LISTS, _int, _i64, _i64, _i32, _i32), max_registers=REGISTERS)
 def decompose_egos(queue, k, lists, turn, taken, triangles, scores, values):
     """Decompose ego-networks into trusses; any grid, blocks of ``ROW_THREADS`` to ``BLOCK`` threads, whole warps.
 
@@ -404,12 +408,3 @@ def decompose_egos(queue, k, lists, turn, taken, triangles, scores, values):
             scores[v] = nodes[room.control + FOUND]
     if seen > 0:
         cuda.atomic.add(triangles, 0, seen)
-
-
-_i32, _i64, _int = numba.int32[::1], numba.int64[::1], numba.int64
-
-_QUEUE = types.NamedTuple((_i32, _i64, _int, _int), Queue)
-_LISTS = types.NamedTuple((_i64, _i32, _i64, _i32), Lists)
-
-KERNELS = {"decompose_egos": (decompose_egos, (_QUEUE, _int, _LISTS, _int, _i64, _i64, _i32, _i32))}
-"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

@@ -6,9 +6,9 @@ and the queue of those activated in this round. Between two levels of the search
 
 from typing import Any, NamedTuple
 
-from numba import cuda, int32, int64, types, uint32
+from numba import int32, int64, uint32
 
-from gpukit.device.compiled import kernel
+from gpukit.device.kernels import cuda, device, group, kernel
 from gpukit.device.philox import draw4
 from gpukit.evaluate.plan import IcEdges, LtEdges, Stages
 from gpukit.evaluate.rule import lt_quota
@@ -39,7 +39,7 @@ class Scratch(NamedTuple):
     queue: Any
 
 
-@cuda.jit(device=True)
+@device
 def _claim(bits, v):
     """Set bit v of a bitmap; return whether it was clear, true for one thread only."""
     mask = uint32(1) << uint32(v & 31)
@@ -48,7 +48,7 @@ def _claim(bits, v):
     return (cuda.atomic.or_(bits, v >> 5, mask) & mask) == 0
 
 
-@cuda.jit(device=True)
+@device
 def _gain(v, targets, seen, rounds):
     """Return what the activation of v adds to its run: its target, or 0 if an earlier round activated it."""
     if rounds > 1 and not _claim(seen, v):
@@ -56,7 +56,13 @@ def _gain(v, targets, seen, rounds):
     return targets[v] if len(targets) else int64(1)
 
 
-@kernel
+_i64, _i32, _u32 = "int64[::1]", "int32[::1]", "uint32[::1]"
+_stages = group(Stages, _i64, _i32, _i64, _i64)
+_key = "uint64", "int64", "int64"
+_words, _lists, _values = "uint32[:, ::1]", "int32[:, ::1]", "int64[:, ::1]"
+
+
+@kernel((group(IcEdges, _i64, _i32, _u32), _stages, *_key, group(Scratch, _words, _words, _lists), _values))
 def ic_runs(edges, stages, seed, tag, first, scratch, values):
     """Run the independent cascades first … first + len(values) - 1, one after the other in each block.
 
@@ -131,7 +137,7 @@ def ic_runs(edges, stages, seed, tag, first, scratch, values):
                 values[i, stage] = total[0]
 
 
-@cuda.jit(device=True)
+@device
 def _receive(received, v, weight, scales, seed, round_tag, run):
     """Add weight to what v received; return whether it passed v's quota just now, true for one thread only."""
     before = cuda.atomic.add(received, v, weight)
@@ -142,7 +148,7 @@ def _receive(received, v, weight, scales, seed, round_tag, run):
     return before < quota and before + weight >= quota
 
 
-@kernel
+@kernel((group(LtEdges, _i64, _i32, _u32, _i64), _stages, *_key, group(Scratch, _values, _words, _lists), _values))
 def lt_runs(edges, stages, seed, tag, first, scratch, values):
     """Run the threshold cascades first … first + len(values) - 1, one after the other in each block.
 
@@ -209,21 +215,3 @@ def lt_runs(edges, stages, seed, tag, first, scratch, values):
             cuda.syncthreads()
             if tid == 0:
                 values[i, stage] = total[0]
-
-
-_i64, _i32, _u32 = types.int64[::1], types.int32[::1], types.uint32[::1]
-_rows = {one: one[:, ::1] for one in (types.uint32, types.int32, types.int64)}
-_stages = types.NamedTuple((_i64, _i32, _i64, _i64), Stages)
-_key = (types.uint64, types.int64, types.int64)
-
-
-def _signature(edges: Any, active: Any) -> tuple:
-    scratch = types.NamedTuple((_rows[active], _rows[types.uint32], _rows[types.int32]), Scratch)
-    return edges, _stages, *_key, scratch, _rows[types.int64]
-
-
-KERNELS = {
-    "ic_runs": (ic_runs, _signature(types.NamedTuple((_i64, _i32, _u32), IcEdges), types.uint32)),
-    "lt_runs": (lt_runs, _signature(types.NamedTuple((_i64, _i32, _u32, _i64), LtEdges), types.int64)),
-}
-"""Every kernel with the types of the arguments it is launched with."""

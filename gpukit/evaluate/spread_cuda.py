@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpukit.device.arrays import Buffer, Far, cooperative_grid, for_launch, free_memory, on_gpu
-from gpukit.device.launch import launch
+from gpukit.device.arrays import Buffer, Far, for_launch, free_memory, on_gpu
+from gpukit.device.launch import cooperative_grid, launch
 from gpukit.device.placing import Placement
 from gpukit.device.select import simulated
 from gpukit.device.shape import shape

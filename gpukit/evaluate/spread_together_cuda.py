@@ -6,9 +6,9 @@ search: for long rows, and for edges in host memory, which are read through the 
 
 from typing import Any, NamedTuple
 
-from numba import cuda, int32, int64, types, uint32, uint64
+from numba import int32, int64, uint32, uint64
 
-from gpukit.device.compiled import kernel
+from gpukit.device.kernels import cuda, device, group, kernel
 from gpukit.device.philox import draw4
 from gpukit.device.select import simulated
 from gpukit.evaluate.plan import Stages
@@ -108,26 +108,26 @@ class Front(NamedTuple):
 
 if simulated():
 
-    @cuda.jit(device=True)
+    @device
     def team_fence(mask):
         """Do nothing: a team is one thread."""
 
 else:
 
-    @cuda.jit(device=True)
+    @device
     def team_fence(mask):
         """Let the threads of a team see what each of them wrote."""
         cuda.syncwarp(mask)
 
 
-@cuda.jit(device=True)
+@device
 def _list(front, level, v):
     """List a vertex among those that are activated in a level; once, whoever asks for it."""
     if front.marks[v] != level and cuda.atomic.exch(front.marks, v, level) != level:
         front.lists[level & 1, cuda.atomic.add(front.control, LISTED + level % 3, 1)] = v
 
 
-@cuda.jit(device=True)
+@device
 def _seed(front, level, v, runs):
     """Have a seed activated in those of ``runs`` runs in which it is not active."""
     for word in range((runs + WORD - 1) // WORD):
@@ -138,7 +138,7 @@ def _seed(front, level, v, runs):
             _list(front, level, v)
 
 
-@cuda.jit(device=True)
+@device
 def _activate(front, level, v, indptr, targets, rounds, totals):
     """Note the runs in which a vertex is activated, what it counts in them, and the pieces of its row."""
     for word in range(front.active.shape[1]):
@@ -160,7 +160,7 @@ def _activate(front, level, v, indptr, targets, rounds, totals):
             front.pieces[place + i] = i << 32 | v
 
 
-@cuda.jit(device=True)
+@device
 def _reach(front, level, v, word, live):
     """Have v activated in the next level in those of these runs in which it is not active."""
     if live:
@@ -170,7 +170,7 @@ def _reach(front, level, v, word, live):
             _list(front, level + 1, v)
 
 
-@cuda.jit(device=True)
+@device
 def _read(edges, first, last, team, stage):
     """Put the edges first … last - 1 on the stage, four for each thread of the team, with the last one repeated.
 
@@ -185,7 +185,7 @@ def _read(edges, first, last, team, stage):
     team_fence(team.mask)
 
 
-@cuda.jit(device=True)
+@device
 def _draw(front, level, u, call, width, place, stage, coins):
     """Draw the coins of up to four edges of u in each run that activated it, and reach the heads of live ones."""
     heads, thresholds = stage.heads, stage.thresholds
@@ -211,7 +211,23 @@ def _draw(front, level, u, call, width, place, stage, coins):
             _reach(front, level, int64(heads[place + 3]), word, live3 if width > 3 else none)
 
 
-@kernel(max_registers=REGISTERS)
+_i64, _i32, _u32 = "int64[::1]", "int32[::1]", "uint32[::1]"
+_words, _lists = "uint64[:, ::1]", "int32[:, ::1]"
+
+
+@kernel(
+    (
+        group(OutEdges, _i64, _i32, _u32, "boolean"),
+        group(Stages, _i64, _i32, _i64, _i64),
+        "uint64",
+        "int64",
+        "int64",
+        "int64",
+        group(Front, _words, "uint64[:, :, ::1]", _words, _i32, _lists, _i64, _i64),
+        "int64[:, ::1]",
+    ),
+    max_registers=REGISTERS,
+)
 def ic_together(edges, stages, seed, tag, first, size, front, values):
     """Run the independent cascades first … first + len(values) - 1, all side by side; cooperative, any grid.
 
@@ -291,21 +307,3 @@ def ic_together(edges, stages, seed, tag, first, size, front, values):
         for j in range(cuda.threadIdx.x, runs, cuda.blockDim.x):
             if totals[j] > 0:
                 cuda.atomic.add(values, (j, number), totals[j])
-
-
-_i64, _i32, _u32 = types.int64[::1], types.int32[::1], types.uint32[::1]
-_words, _lists = types.uint64[:, ::1], types.int32[:, ::1]
-
-KERNELS = {
-    "ic_together": (
-        ic_together,
-        (
-            types.NamedTuple((_i64, _i32, _u32, types.boolean), OutEdges),
-            types.NamedTuple((_i64, _i32, _i64, _i64), Stages),
-            types.uint64, types.int64, types.int64, types.int64,
-            types.NamedTuple((_words, types.uint64[:, :, ::1], _words, _i32, _lists, _i64, _i64), Front),
-            types.int64[:, ::1],
-        ),
-    ),
-}  # fmt: skip
-"""Every kernel with the types of the arguments it is launched with."""

@@ -1,7 +1,8 @@
 """From live arcs to a DAG by level, by one block of a GPU; device functions as in ``world_cuda.py``."""
 
-from numba import cuda, int32, int64
+from numba import int32, int64
 
+from gpukit.device.kernels import cuda, device
 from gpukit.imgpu import world_cuda as world
 from gpukit.imgpu.world_cuda import (
     COMP,
@@ -21,7 +22,7 @@ from gpukit.imgpu.world_cuda import (
 )
 
 
-@cuda.jit(device=True)
+@device
 def _order_by_level(space, count, slots):
     """Order what stands for itself and is not gone by level, from the sinks.
 
@@ -83,7 +84,7 @@ def _order_by_level(space, count, slots):
     return depth, int64(begin), left
 
 
-@cuda.jit(device=True)
+@device
 def _find_cycles(space, left, slots):
     """Give the slots without a level their strongly connected components: forward-backward search with trimming.
 
@@ -166,7 +167,7 @@ def _find_cycles(space, left, slots):
             break
 
 
-@cuda.jit(device=True)
+@device
 def condense(space, count, slots):
     """Merge strongly connected components, drop arcs into what is gone and inside components, and order by level.
 

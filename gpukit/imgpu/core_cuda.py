@@ -10,8 +10,9 @@ that reach it need not find out that they reach too much:
 Source of 1 and 2: the forward-backward search for strong components (Barnat and others, as in ``condense_cuda.py``).
 """
 
-from numba import cuda, int32, int64, uint8, uint16, uint32, uint64
+from numba import int32, int64, uint8, uint16, uint32, uint64
 
+from gpukit.device.kernels import cuda, device
 from gpukit.imgpu.world_cuda import AT_ONCE, PLACED, REACH, SEARCHED, SEARCHES, SUM, at
 
 GONE, BELOW, ABOVE, INNER, DONE, ONCE, LEAF = 1, 2, 4, 8, 16, 32, 64
@@ -30,20 +31,20 @@ TOGETHER = 512
 """Slots of a world that the whole block counts one by one at most; with more, labels count the world."""
 
 
-@cuda.jit(device=True)
+@device
 def half(own, i):
     """Return a number of ``halves`` as one that can be reckoned with."""
     return int32(own.halves[i])
 
 
-@cuda.jit(device=True)
+@device
 def add_half(own, i, what):
     """Add to a number of ``halves`` that stays below 65,536, and return what it was."""
     shift = uint32(16 * (i & 1))
     return int32((cuda.atomic.add(own.words, i >> 1, uint32(uint32(what) << shift)) >> shift) & uint32(0xFFFF))
 
 
-@cuda.jit(device=True)
+@device
 def search_listed(own, bit, counters):
     """Set a bit of what the slots in ``aux`` reach of what is not GONE, list it there, and return how much is listed.
 
@@ -80,7 +81,7 @@ def search_listed(own, bit, counters):
     return tail
 
 
-@cuda.jit(device=True)
+@device
 def _search_together(own, s, counters):
     """Make BELOW what slot s reaches of what is not GONE, and return how much; a whole block."""
     if cuda.threadIdx.x == 0:
@@ -91,7 +92,7 @@ def _search_together(own, s, counters):
     return search_listed(own, BELOW, counters)
 
 
-@cuda.jit(device=True)
+@device
 def _find_core(own, slots, arcs, counters, highest):
     """Make BELOW and ABOVE what a core reaches and what reaches it; return how much the first is, 0 if there is none.
 
@@ -156,7 +157,7 @@ def _find_core(own, slots, arcs, counters, highest):
     return weight
 
 
-@cuda.jit(device=True)
+@device
 def _list_searches(own, space, slots, weight):
     """List in ``aux`` what must be searched from and return how much: slots of A, or all but DONE and LEAF.
 
@@ -188,7 +189,7 @@ def _list_searches(own, space, slots, weight):
     return counters[PLACED]
 
 
-@cuda.jit(device=True)
+@device
 def _search_alone(own, space, count, weight):
     """Count from each of the ``count`` slots in ``aux``, a thread each: ``weight`` and what is beside F.
 
@@ -247,7 +248,7 @@ def _search_alone(own, space, count, weight):
             s, done, listed, low, high = int32(-1), int32(0), int32(0), int32(0), int32(0)
 
 
-@cuda.jit(device=True)
+@device
 def _count_world(own, space, slots, arcs, highest):
     """Fill REACH of every slot that is not GONE nor a LEAF, with 1 for those in SEARCHED; return how many these are."""
     tid, block_size, counters = cuda.threadIdx.x, cuda.blockDim.x, space.counters
@@ -274,7 +275,7 @@ def _count_world(own, space, slots, arcs, highest):
     return counters[SEARCHES]
 
 
-@cuda.jit(device=True)
+@device
 def add_gains(own, space, slots, arcs, vertices, first, highest, gains):
     """Add what each vertex reaches, itself left out, to ``gains``, -1 for those that are gone; False if labels must.
 

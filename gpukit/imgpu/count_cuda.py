@@ -6,9 +6,9 @@ hundreds of blocks have as many worlds under way. All that a block adds to are i
 
 from typing import Any, NamedTuple
 
-from numba import cuda, int32, int64, types
+from numba import int32, int64
 
-from gpukit.device.compiled import kernel
+from gpukit.device.kernels import cuda, device, group, kernel
 from gpukit.imgpu import world_cuda as world
 from gpukit.imgpu.condense_cuda import condense
 from gpukit.imgpu.reach import Switches
@@ -66,7 +66,7 @@ class Kept(NamedTuple):
     worlds: Any
 
 
-@cuda.jit(device=True)
+@device
 def _keep_world(kept, space, ticket, arcs, slots, places, control):
     """Append a world with rows to those that are kept, if it has room there; ``places`` is shared memory."""
     tid, block_size, work = cuda.threadIdx.x, cuda.blockDim.x, space.work
@@ -90,7 +90,7 @@ def _keep_world(kept, space, ticket, arcs, slots, places, control):
         control[OVERFLOW] = 1
 
 
-@cuda.jit(device=True)
+@device
 def _open_kept(kept, state, ticket, space):
     """Copy a world that is kept to the block's rows, with what is gone by ``state``; return (live, slots).
 
@@ -119,7 +119,7 @@ def _open_kept(kept, state, ticket, space):
     return live, slots
 
 
-@cuda.jit(device=True)
+@device
 def _take_world(counters, control, count):
     """Return the next world for the block, ``count`` if there is none, and whether most were left so far.
 
@@ -136,7 +136,7 @@ def _take_world(counters, control, count):
     return ticket, useless
 
 
-@cuda.jit(device=True)
+@device
 def _add_gains(space, slots, gains):
     """Add what each vertex of a world reaches, itself left out, to ``gains``; a vertex that is gone counts -1."""
     work = space.work
@@ -147,7 +147,14 @@ def _add_gains(space, slots, gains):
             cuda.atomic.add(gains, vertex, gain)
 
 
-@kernel(max_registers=REGISTERS)
+_i32, _i64, _int, _bool = "int32[::1]", "int64[::1]", "int64", "boolean"
+_arcs = group(Arcs, _i32, _i32, "uint32[:, ::1]", "uint32[::1]", "uint64[::1]", _int, _bool)
+_how = group(Switches, _int, _bool, _bool, _int, _bool)
+_memory = group(Memory, _i32, _int, _i32)
+_kept = group(Kept, _i32, _i32, _i64, _i32, _i64)
+
+
+@kernel((_arcs, "uint64", _int, _int, _i32, _bool, _memory, _i64, _kept, _i32, _i64), max_registers=REGISTERS)
 def sum_gains(arcs, seed, first, count, seeds, search, memory, gains, kept, left, control):
     """Add the marginal reach of every vertex over worlds first … first + count - 1, less ``count``, to ``gains``.
 
@@ -212,7 +219,7 @@ def sum_gains(arcs, seed, first, count, seeds, search, memory, gains, kept, left
         world.forget_slots(space, slots)
 
 
-@kernel(max_registers=REGISTERS)
+@kernel((_kept, _i32, _memory, _int, _i64, _i32, _i64), max_registers=REGISTERS)
 def sum_gains_kept(kept, state, memory, n, gains, left, control):
     """Add to ``gains`` what :func:`sum_gains` would for the worlds that are kept, which need not be drawn again.
 
@@ -248,7 +255,7 @@ def sum_gains_kept(kept, state, memory, n, gains, left, control):
             left[cuda.atomic.add(control, LEFT, int64(1))] = ticket
 
 
-@kernel(max_registers=LABEL_REGISTERS)
+@kernel((_arcs, "uint64", _int, _i32, _i32, _how, _memory, _i64, _i64), max_registers=LABEL_REGISTERS)
 def sum_gains_by_labels(arcs, seed, first, which, seeds, how, memory, gains, control):
     """Add the marginal reach of every vertex over worlds ``first + which[i]``, less their number, to ``gains``.
 
@@ -290,7 +297,7 @@ def sum_gains_by_labels(arcs, seed, first, which, seeds, how, memory, gains, con
         world.forget_slots(space, slots)
 
 
-@kernel(max_registers=REGISTERS)
+@kernel((_arcs, "uint64", _int, _i32, _memory, _i64, _i64), max_registers=REGISTERS)
 def count_reached(arcs, seed, first, seeds, memory, values, control):
     """Write how many vertices the seeds reach in worlds first … to ``values`` (int64); a block owns a world at a time.
 
@@ -313,18 +320,3 @@ def count_reached(arcs, seed, first, seeds, memory, values, control):
         if tid == 0:
             values[i] = reached
         world.forget_slots(space, slots)
-
-
-_i32, _i64, _int, _bool = types.int32[::1], types.int64[::1], types.int64, types.boolean
-_arcs = types.NamedTuple((_i32, _i32, types.uint32[:, ::1], types.uint32[::1], types.uint64[::1], _int, _bool), Arcs)
-_how = types.NamedTuple((_int, _bool, _bool, _int, _bool), Switches)
-_memory = types.NamedTuple((_i32, _int, _i32), Memory)
-_kept = types.NamedTuple((_i32, _i32, _i64, _i32, _i64), Kept)
-
-KERNELS = {
-    "sum_gains": (sum_gains, (_arcs, types.uint64, _int, _int, _i32, _bool, _memory, _i64, _kept, _i32, _i64)),
-    "sum_gains_kept": (sum_gains_kept, (_kept, _i32, _memory, _int, _i64, _i32, _i64)),
-    "sum_gains_by_labels": (sum_gains_by_labels, (_arcs, types.uint64, _int, _i32, _i32, _how, _memory, _i64, _i64)),
-    "count_reached": (count_reached, (_arcs, types.uint64, _int, _i32, _memory, _i64, _i64)),
-}
-"""Every kernel with the types of the arguments it is launched with."""

@@ -6,9 +6,9 @@ barrier and hundreds of thousands are under way. A thread leaves a longer one to
 
 from typing import Any, NamedTuple
 
-from numba import cuda, int32, int64, types, uint32
+from numba import int32, int64, uint32
 
-from gpukit.device.compiled import kernel
+from gpukit.device.kernels import cuda, device, group, kernel
 
 BLOCK = 64
 """Threads that search together at least: what a vertex reaches in one world is little."""
@@ -69,7 +69,12 @@ class Room(NamedTuple):
     queue: Any
 
 
-@kernel
+_i32, _i64, _int = "int32[::1]", "int64[::1]", "int64"
+_slots = group(Slots, _i64, _i32, _i32, _i64, _i32, _i32)
+_room = group(Room, "uint32[:, ::1]", "int32[:, ::1]")
+
+
+@kernel((_i32, _i32))
 def count_slots(vertices, counts):
     """Add the number of slots of each vertex to ``counts`` (int32); a thread owns every so many-th slot.
 
@@ -79,7 +84,7 @@ def count_slots(vertices, counts):
         cuda.atomic.add(counts, vertices[s], int32(1))
 
 
-@kernel
+@kernel((_i32, _i32, _i32))
 def index_slots(vertices, ends, of_vertex):
     """Write the slots of each vertex, in no particular order, to ``of_vertex``; a thread owns every so many-th slot.
 
@@ -98,7 +103,7 @@ def index_slots(vertices, ends, of_vertex):
         of_vertex[cuda.atomic.add(ends, vertices[s], int32(-1)) - 1] = s
 
 
-@cuda.jit(device=True)
+@device
 def _search_alone(slots, s, found):
     """Write what slot s reaches of what is alive to ``found``, and return how much; ALONE + 1 if that is too much.
 
@@ -135,7 +140,7 @@ def _search_alone(slots, s, found):
     return listed
 
 
-@kernel
+@kernel((_i32, _i64, _slots, _i64, _i64))
 def evaluate(vertices, item_start, slots, totals, left):
     """Add to ``totals[i]`` what vertex ``vertices[i]`` reaches of what is alive, where one thread can find it.
 
@@ -180,7 +185,7 @@ def evaluate(vertices, item_start, slots, totals, left):
             cuda.atomic.add(totals, i, int64(sums[i]))
 
 
-@cuda.jit(device=True)
+@device
 def _search(slots, room, s, queued):
     """Put what slot s reaches of what is alive into the block's queue, and return how much; ``queued`` is shared.
 
@@ -221,7 +226,7 @@ def _search(slots, room, s, queued):
     return tail
 
 
-@kernel
+@kernel((_slots, _room, _i64, _i64))
 def evaluate_long(slots, room, totals, left):
     """Add to ``totals`` what the items that :func:`evaluate` left reach; a block owns an item at a time.
 
@@ -235,7 +240,7 @@ def evaluate_long(slots, room, totals, left):
             cuda.atomic.add(totals, left[i] >> 32, int64(reached))
 
 
-@kernel
+@kernel((_int, _slots, _room))
 def choose(v, slots, room):
     """Mark as gone what vertex v reaches; a block owns a slot of v, hence a world, and searches from it.
 
@@ -248,17 +253,3 @@ def choose(v, slots, room):
             for j in range(cuda.threadIdx.x, reached, cuda.blockDim.x):
                 slots.state[room.queue[cuda.blockIdx.x, j]] = GONE
         cuda.syncthreads()
-
-
-_i32, _i64, _int = types.int32[::1], types.int64[::1], types.int64
-_slots = types.NamedTuple((_i64, _i32, _i32, _i64, _i32, _i32), Slots)
-_room = types.NamedTuple((types.uint32[:, ::1], types.int32[:, ::1]), Room)
-
-KERNELS = {
-    "count_slots": (count_slots, (_i32, _i32)),
-    "index_slots": (index_slots, (_i32, _i32, _i32)),
-    "evaluate": (evaluate, (_i32, _i64, _slots, _i64, _i64)),
-    "evaluate_long": (evaluate_long, (_slots, _room, _i64, _i64)),
-    "choose": (choose, (_int, _slots, _room)),
-}
-"""Every kernel with the types of the arguments it is launched with."""

@@ -4,8 +4,9 @@ Device functions of ``reach_cuda.py``. A list is made in local memory and stored
 the pool and has a bit for each join of the world.
 """
 
-from numba import cuda, int32, uint32
+from numba import int32, uint32
 
+from gpukit.device.kernels import cuda, device
 from gpukit.imgpu import world_cuda as world
 from gpukit.imgpu.reach import BAND, BITSET, INLINE, JOIN, SEARCH
 from gpukit.imgpu.world_cuda import CHILD, PARENT, POOL, POOL_ROWS, POOL_USED, REACH, ROW, SIZE, SKIP, START, TOTAL, at
@@ -13,7 +14,7 @@ from gpukit.imgpu.world_cuda import CHILD, PARENT, POOL, POOL_ROWS, POOL_USED, R
 BAND_WORDS = BAND // 32
 
 
-@cuda.jit(device=True)
+@device
 def _add(found, listed, join):
     """Add a join to a list of ``listed``, unless it is there; return the new length, INLINE + 1 if it has no room."""
     for i in range(listed):
@@ -25,7 +26,7 @@ def _add(found, listed, join):
     return listed + 1
 
 
-@cuda.jit(device=True)
+@device
 def _add_label(space, found, listed, v):
     """Add the label of a component below to a list; return the new length, INLINE + 1 if it has no room.
 
@@ -42,7 +43,7 @@ def _add_label(space, found, listed, v):
     return listed
 
 
-@cuda.jit(device=True)
+@device
 def label(space, c, unroll, found, ahead):
     """Write the joins that a component reaches to ``found``, from its children's labels; return their number.
 
@@ -68,12 +69,12 @@ def label(space, c, unroll, found, ahead):
     return listed
 
 
-@cuda.jit(device=True)
+@device
 def _set_bit(work, bits, number):
     work[bits + (number >> 5)] |= int32(uint32(1) << uint32(number & 31))
 
 
-@cuda.jit(device=True)
+@device
 def _add_totals(space, reach, bits, words):
     """Return ``reach`` plus T of every join of a bitset."""
     work = space.work
@@ -88,7 +89,7 @@ def _add_totals(space, reach, bits, words):
     return reach
 
 
-@cuda.jit(device=True)
+@device
 def _label_as_bitset(space, c):
     """Make the label of a component a bitset, from its children's, and store the reach that follows.
 
@@ -130,7 +131,7 @@ def _label_as_bitset(space, c):
     return True
 
 
-@cuda.jit(device=True)
+@device
 def label_in_band(space, c, bottom, first, found, stack, seen):
     """Write the joins that a component reaches to ``found``, by a search of its band; return their number.
 
@@ -168,7 +169,7 @@ def label_in_band(space, c, bottom, first, found, stack, seen):
     return listed
 
 
-@cuda.jit(device=True)
+@device
 def keep_label(space, c, found, listed, bitset):
     """Store a label and the reach that follows from it, or note that the component must be searched from.
 

@@ -10,8 +10,9 @@ what comes out:
 - U, *unroll*: children are read this many at a time before any is looked at.
 """
 
-from numba import cuda, int32, int64, uint32
+from numba import int32, int64, uint32
 
+from gpukit.device.kernels import cuda, device
 from gpukit.imgpu import labels_cuda as labels
 from gpukit.imgpu import world_cuda as world
 from gpukit.imgpu.labels_cuda import BAND_WORDS
@@ -37,7 +38,7 @@ DEGREES = 32
 """Classes of components by number of children."""
 
 
-@cuda.jit(device=True)
+@device
 def _search(space, c, stamp):
     """Count what a component reaches, by a breadth-first search of the whole block; MARK below ``stamp`` is unseen."""
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
@@ -78,7 +79,7 @@ def _search(space, c, stamp):
 
 
 # whole: cutting it further changes the order of instructions; it waits for a GPU to time that
-@cuda.jit(device=True)
+@device
 def _reach_without(space, how, count, slots, levels, with_rows):
     """Fill REACH of every component outside SKIP, within those (Algorithm 2, lines 7 to 13).
 
@@ -171,7 +172,7 @@ def _reach_without(space, how, count, slots, levels, with_rows):
     cuda.syncthreads()
 
 
-@cuda.jit(device=True)
+@device
 def _reorder(space, levels, counts):
     """R: sort each level by falling number of children, in classes; ``counts`` is shared memory.
 
@@ -204,7 +205,7 @@ def _reorder(space, levels, counts):
         cuda.syncthreads()
 
 
-@cuda.jit(device=True)
+@device
 def _mark_from(space, heavy, levels, below, above):
     """Mark what a component reaches, and what reaches it: level by level away from it, a thread per component.
 
@@ -235,7 +236,7 @@ def _mark_from(space, heavy, levels, below, above):
         cuda.syncthreads()
 
 
-@cuda.jit(device=True)
+@device
 def reach_all(space, how, count, slots, levels, partial, heaviest):
     """Fill REACH for every component that is not gone; see :func:`gpukit.imgpu.reach_cpu.reach_all`."""
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x

@@ -13,8 +13,9 @@ Hence a path from a large slot to p is one of large slots, and A is found along 
 turn it may lead through slots that were counted before; then a slot of A is missed, and left over.
 """
 
-from numba import cuda, int32, int64
+from numba import int32, int64
 
+from gpukit.device.kernels import cuda, device
 from gpukit.imgpu import world_cuda as world
 from gpukit.imgpu.world_cuda import (
     AT_ONCE,
@@ -58,7 +59,7 @@ OPEN, CLOSED, LARGE = 0, 1, 2
 """What MARK says of a slot to a search: to be found, to be passed over, and that whoever meets it is large, too."""
 
 
-@cuda.jit(device=True)
+@device
 def _search_alone(space, source, count, base, large, counter, found, alone, arcs):
     """Write ``base`` and the number of slots that it finds to REACH of each open slot, or put it into row ``large``.
 
@@ -120,7 +121,7 @@ def _search_alone(space, source, count, base, large, counter, found, alone, arcs
             s, done, listed, low, high = int32(-1), 0, 0, 0, 0
 
 
-@cuda.jit(device=True)
+@device
 def _search_together(space, s, stamp):
     """Put what slot s reaches of what is not gone into QUEUE, and return how much; by the whole block, breadth-first.
 
@@ -160,7 +161,7 @@ def _search_together(space, s, stamp):
     return tail
 
 
-@cuda.jit(device=True)
+@device
 def _choose_pivot(space, count, source, large, highest):
     """Return the slot of row ``source`` with most arcs from large ones, which LEFT_TAIL and LEFT_HEAD hold.
 
@@ -198,7 +199,7 @@ def _choose_pivot(space, count, source, large, highest):
     return int32(highest[0] & int64(0xFFFFFFFF))
 
 
-@cuda.jit(device=True)
+@device
 def _mark_above(space, pivot):
     """Make SIZE 1 for large slots that reach the pivot, where it was 0 for all large ones; barriers at both ends.
 
@@ -228,7 +229,7 @@ def _mark_above(space, pivot):
             break
 
 
-@cuda.jit(device=True)
+@device
 def _search_beside(space, count, source, large, rest, stamp, highest, found):
     """Count the large slots that reach a pivot: the weight of what it reaches, and what they find outside that.
 
@@ -270,7 +271,7 @@ def _search_beside(space, count, source, large, rest, stamp, highest, found):
     return left
 
 
-@cuda.jit(device=True)
+@device
 def search_all(space, count, slots, highest):
     """Fill REACH for every slot that is not gone, and make each a component of its own; False if labels must do it.
 

@@ -7,9 +7,9 @@ the graph gives.
 
 from typing import Any, NamedTuple
 
-from numba import cuda, int32, int64, types, uint8, uint16, uint32
+from numba import int32, int64, uint8, uint16, uint32
 
-from gpukit.device.compiled import kernel
+from gpukit.device.kernels import cuda, device, group, kernel
 from gpukit.device.prefix_sum_cuda import add_up
 from gpukit.imgpu import world_cuda as world
 from gpukit.imgpu.core_cuda import GONE, add_gains, add_half, half, search_listed
@@ -69,7 +69,7 @@ def bytes_of(fit: Fit) -> int:
     return 2 * max(2 * fit.slots + 4 + fit.arcs, fit.slots + 3 * fit.words + (fit.words & 1)) + fit.slots
 
 
-@cuda.jit(device=True)
+@device
 def _inside(fit):
     """Return where everything lies."""
     halves, words = cuda.shared.array(0, uint16), cuda.shared.array(0, uint32)
@@ -80,7 +80,7 @@ def _inside(fit):
     )
 
 
-@cuda.jit(device=True)
+@device
 def _slot_of(own, v):
     """Return the slot of a vertex that has one."""
     word = own.words[own.bits + (v >> 5)]
@@ -88,7 +88,7 @@ def _slot_of(own, v):
     return half(own, own.rank + (v >> 5)) + int32(cuda.popc(below))
 
 
-@cuda.jit(device=True)
+@device
 def _make_rows(own, space, live, slots, partial):
     """Sort the arcs, in TAIL as tail << 16 | head, by tail; ``aux`` has how many each slot has. The bits are lost."""
     tid, block_size, work, tail = cuda.threadIdx.x, cuda.blockDim.x, space.work, at(space, TAIL)
@@ -120,7 +120,7 @@ def _make_rows(own, space, live, slots, partial):
     cuda.syncthreads()
 
 
-@cuda.jit(device=True)
+@device
 def _number(own, fit, space, live, seeds, partial):
     """Give slots to the vertices of the arcs, and rows to the slots; return the slots, more than fit where too many.
 
@@ -188,7 +188,7 @@ def _number(own, fit, space, live, seeds, partial):
     return slots
 
 
-@cuda.jit(device=True)
+@device
 def _remove_reached(own, slots, seeds, counters):
     """Make GONE what the seeds reach, and return how many slots that is."""
     if len(seeds) == 0:
@@ -203,7 +203,7 @@ def _remove_reached(own, slots, seeds, counters):
     return search_listed(own, GONE, counters)
 
 
-@cuda.jit(device=True)
+@device
 def _keep_world(own, kept, space, ticket, arcs, slots, places, control):
     """Append a world with rows to those that are kept, if it has room there; ``places`` is shared memory."""
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
@@ -226,7 +226,11 @@ def _keep_world(own, kept, space, ticket, arcs, slots, places, control):
         control[OVERFLOW] = 1
 
 
-@kernel(max_registers=REGISTERS)
+_i32, _i64, _int = "int32[::1]", "int64[::1]", "int64"
+_fit = group(Fit, _int, _int, _int)
+
+
+@kernel((_arcs, "uint64", _int, _int, _i32, _fit, _memory, _i64, _kept, _i32, _i64), max_registers=REGISTERS)
 def sum_gains(arcs, seed, first, count, seeds, fit, memory, gains, kept, left, control):
     """Do what :func:`gpukit.imgpu.count_cuda.sum_gains` does, by searches, in shared memory; not for paired graphs.
 
@@ -264,7 +268,7 @@ def sum_gains(arcs, seed, first, count, seeds, fit, memory, gains, kept, left, c
         cuda.syncthreads()
 
 
-@kernel(max_registers=REGISTERS)
+@kernel((_kept, _i32, _fit, _memory, _i64, _i32, _i64), max_registers=REGISTERS)
 def sum_gains_kept(kept, state, fit, memory, gains, left, control):
     """Do what :func:`gpukit.imgpu.count_cuda.sum_gains_kept` does in shared memory, for worlds made there."""
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
@@ -293,7 +297,7 @@ def sum_gains_kept(kept, state, fit, memory, gains, left, control):
         cuda.syncthreads()
 
 
-@kernel(max_registers=REGISTERS)
+@kernel((_arcs, "uint64", _int, _i32, _fit, _memory, _i64, _i64), max_registers=REGISTERS)
 def count_reached(arcs, seed, first, seeds, fit, memory, values, control):
     """Do what :func:`gpukit.imgpu.count_cuda.count_reached` does, in shared memory; not for paired graphs."""
     tid = cuda.threadIdx.x
@@ -316,14 +320,3 @@ def count_reached(arcs, seed, first, seeds, fit, memory, values, control):
         if tid == 0:
             values[i] = counters[SUM] + reached
         cuda.syncthreads()
-
-
-_i32, _i64, _int = types.int32[::1], types.int64[::1], types.int64
-_fit = types.NamedTuple((_int, _int, _int), Fit)
-
-KERNELS = {
-    "sum_gains": (sum_gains, (_arcs, types.uint64, _int, _int, _i32, _fit, _memory, _i64, _kept, _i32, _i64)),
-    "count_reached": (count_reached, (_arcs, types.uint64, _int, _i32, _fit, _memory, _i64, _i64)),
-    "sum_gains_kept": (sum_gains_kept, (_kept, _i32, _fit, _memory, _i64, _i32, _i64)),
-}
-"""Every kernel with the types of the arguments it is launched with."""

@@ -8,8 +8,9 @@ and where each ends with arcs that no later one needs, a thread leaves these out
 
 from typing import Any, NamedTuple
 
-from numba import cuda, int32, int64, uint32
+from numba import int32, int64, uint32
 
+from gpukit.device.kernels import cuda, device
 from gpukit.device.philox import draw4
 from gpukit.device.select import for_kernels
 from gpukit.imgpu.world import WORLD
@@ -71,20 +72,20 @@ class Space(NamedTuple):
     counters: Any
 
 
-@cuda.jit(device=True)
+@device
 def space_of(memory, n, counters):
     """Return the working space of this block, with ``n`` places in ``slot_of``."""
     block = int64(cuda.blockIdx.x)
     return Space(memory.work, memory.cap, memory.slot_of, block * ROWS * memory.cap, block * n, counters)
 
 
-@cuda.jit(device=True)
+@device
 def at(space, row):
     """Return where a row of the block starts in ``work``."""
     return space.base + row * space.cap
 
 
-@cuda.jit(device=True)
+@device
 def draw(arcs, seed, id_, space):
     """Write tails and heads of the live arcs; return their number, of which only cap // 2 were written.
 
@@ -112,7 +113,7 @@ def draw(arcs, seed, id_, space):
     return int64(counters[LIVE])
 
 
-@cuda.jit(device=True)
+@device
 def read_arcs(space, first, count, ends):
     """Read AT_ONCE arcs, ``block_size`` apart from ``first``, to ``ends``: tails, then heads; -1 beyond ``count``.
 
@@ -127,7 +128,7 @@ def read_arcs(space, first, count, ends):
             ends[AT_ONCE + j] = space.work[at(space, HEAD) + e]
 
 
-@cuda.jit(device=True)
+@device
 def number_slots(space, count):
     """Give slots to the vertices of the arcs and put slots into the arcs; return the number of slots.
 
@@ -173,7 +174,7 @@ def number_slots(space, count):
     return int64(space.counters[SLOTS])
 
 
-@cuda.jit(device=True)
+@device
 def forget_slots(space, slots):
     """Make ``slot_of`` -1 again, for the next world."""
     for s in range(cuda.threadIdx.x, slots, cuda.blockDim.x):
@@ -181,7 +182,7 @@ def forget_slots(space, slots):
     cuda.syncthreads()
 
 
-@cuda.jit(device=True)
+@device
 def _flood(work, tail, head, count, mark):
     """Pass marks from tails to heads until nothing changes."""
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
@@ -196,7 +197,7 @@ def _flood(work, tail, head, count, mark):
             break
 
 
-@cuda.jit(device=True)
+@device
 def remove_reached(space, seeds, count, slots, paired):
     """Mark in GONE what the seeds reach, and return how many vertices that is, seeds without slots included."""
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
@@ -235,7 +236,7 @@ def remove_reached(space, seeds, count, slots, paired):
     return reached
 
 
-@cuda.jit(device=True)
+@device
 def join_pairs(space, count, slots):
     """Find the connected components of a paired world: roots hook to lower roots, paths are halved.
 
@@ -268,7 +269,7 @@ def join_pairs(space, count, slots):
     cuda.syncthreads()
 
 
-@cuda.jit(device=True)
+@device
 def make_stars(space, slots):
     """Replace the arcs of a paired world by arcs between each slot and its component's root; return their number."""
     work, tail, head, comp = space.work, at(space, TAIL), at(space, HEAD), at(space, COMP)
@@ -285,7 +286,7 @@ def make_stars(space, slots):
     return int64(space.counters[LIVE])
 
 
-@cuda.jit(device=True)
+@device
 def make_rows(space, count, slots, partial):
     """Sort the arcs by tail: ROW (slots + 1 places) and CHILD; a tail of -1 is no arc.
 

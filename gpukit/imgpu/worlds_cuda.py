@@ -4,9 +4,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numba import cuda
 
-from gpukit.device.arrays import Buffer, OutOfMemory, for_launch, free_memory, on_host, shared_memory, xp
+from gpukit.device.arrays import (
+    Buffer,
+    OutOfMemory,
+    device_attribute,
+    for_launch,
+    free_memory,
+    on_host,
+    shared_memory,
+    xp,
+)
 from gpukit.device.launch import launch
 from gpukit.device.select import simulated
 from gpukit.device.shape import block_size, fullest, shape
@@ -341,8 +349,8 @@ def _multiprocessor() -> tuple[int, int]:
     """Return the bytes of shared memory and the registers that the blocks of a multiprocessor share."""
     if simulated():
         return shared_memory(), 1 << 16
-    device = cuda.current_context().device
-    return int(device.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR), int(device.MAX_REGISTERS_PER_MULTIPROCESSOR)
+    names = "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR", "MAX_REGISTERS_PER_MULTIPROCESSOR"
+    return device_attribute(names[0]), device_attribute(names[1])
 
 
 def _threads(mean: float) -> int:

@@ -8,12 +8,10 @@ edges of a few vertices without looking at others.
 
 from typing import Any
 
-import numba
-from numba import cuda, int32, int64, types, uint32, uint64
+from numba import int32, int64, uint32, uint64
 
-from gpukit.device.arguments import Absent
 from gpukit.device.arrays import Buffer
-from gpukit.device.compiled import kernel
+from gpukit.device.kernels import cuda, device, group, kernel
 from gpukit.device.launch import launch
 from gpukit.device.select import for_kernels, simulated
 from gpukit.device.warp_cuda import warp_fence
@@ -70,7 +68,7 @@ LISTED, VALUED, AHEAD = 16 * LISTING, 16 * VALUING, 48
 edge_part = for_kernels(rule.edge_part)
 
 
-@cuda.jit(device=True)
+@device
 def take_sources(q, sources, queries, slot, rank, members):
     """Give the sources of a query their mass, and make them the frontier; returns how many there are."""
     size = sources[q + 1] - sources[q]
@@ -86,7 +84,13 @@ def take_sources(q, sources, queries, slot, rank, members):
     return size
 
 
-@kernel
+_i32, _i64, _u32, _int = "int32[::1]", "int64[::1]", "uint32[::1]", "int64"
+_flag, _seed = "boolean", "uint64"
+EDGES = group(Edges, _i64, _i32, _seed)
+WALKS = group(Walks, _i64, _i32, _u32, _i64, _i32, _i64, _u32, _u32, _i64, _i32, _flag, _seed, _int)
+
+
+@kernel((_i64, _int, _int, _i64, SPACE))
 def begin_all(sources, queries, first, rhos, space):
     """Begin the queries from ``first`` on, one in each slot; a block owns a slot."""
     own, tid, q = cuda.blockIdx.x, cuda.threadIdx.x, first + cuda.blockIdx.x
@@ -104,7 +108,7 @@ def begin_all(sources, queries, first, rhos, space):
             row[SIZE] = size
 
 
-@kernel
+@kernel((_int, _int, EDGES, None, SPACE), (_int, _int, EDGES, "uint64[::1]", SPACE))
 def take_all(parity, piece, edges, chances, space):
     """Take the residues of the frontiers of all slots, the first half of a round; a thread owns a vertex of a slot.
 
@@ -158,7 +162,11 @@ def take_all(parity, piece, edges, chances, space):
     add_for_warp(row, ALONG, along)
 
 
-@kernel(max_registers=REGISTERS)
+@kernel(
+    (_int, _int, EDGES, HEADS, None, _u32, _i64, SPACE),
+    (_int, _int, EDGES, HEADS, "uint64[::1]", _u32, _i64, SPACE),
+    max_registers=REGISTERS,
+)
 def push_all(parity, piece, edges, heads, chances, counts, rhos, space):
     """Push along the edges of the frontiers of all slots, the second half of a round.
 
@@ -245,13 +253,13 @@ def push_all(parity, piece, edges, heads, chances, counts, rhos, space):
         work += cuda.gridDim.x * WARPS
 
 
-@cuda.jit(device=True)
+@device
 def alone(row, memory):
     """Return the blocks of a launch that work on a slot as a team that needs not wait; counters lie in ``row``."""
     return teams.Team(row, -teams.COUNTERS, cuda.blockIdx.x, cuda.gridDim.x, memory)
 
 
-@kernel
+@kernel((SPACE,))
 def list_all(space):
     """List the vertices met (:func:`gpukit.kpar.lists_cuda.list_met`) of each slot; clear a bit of SPARE for all."""
     own = cuda.blockIdx.y
@@ -269,7 +277,7 @@ def list_all(space):
     lists.list_met(slot, team, LISTING)
 
 
-@kernel(max_registers=REGISTERS)
+@kernel((WALKS, None, SPACE), (WALKS, "boolean[::1]", SPACE), max_registers=REGISTERS)
 def value_all(walks, among, space):
     """Find what walks carry (:func:`gpukit.kpar.lists_cuda.value_walks`) in each slot."""
     own = cuda.blockIdx.y
@@ -285,7 +293,11 @@ def value_all(walks, among, space):
     lists.value_walks(met, teams.slot_of(space, own), walks, int64(1), row[COARSE], False, among, team, VALUING)
 
 
-@kernel(max_registers=REGISTERS)
+@kernel(
+    (_int, _int, _int, _i64, _i64, WALKS, None, SPACE),
+    (_int, _int, _int, _i64, _i64, WALKS, "boolean[::1]", SPACE),
+    max_registers=REGISTERS,
+)
 def propose_all(blocks, queries, k, rhos, patience, walks, among, space):
     """Find the candidates of the queries that are tested now (:func:`gpukit.kpar.estimate_cuda.propose`).
 
@@ -315,7 +327,7 @@ def propose_all(blocks, queries, k, rhos, patience, walks, among, space):
         own += cuda.gridDim.x // blocks
 
 
-@kernel
+@kernel((SPACE,))
 def clean_all(space):
     """Set what the queries of all slots wrote to zero again, but their marks; a warp owns LANES words of these.
 
@@ -382,24 +394,4 @@ def clean_up(slots: int, marks: Buffer, space: Space) -> None:
     marks.array.fill(0)
 
 
-_i32, _i64, _u32, _int = numba.int32[::1], numba.int64[::1], numba.uint32[::1], numba.int64
-_flag, _seed, _none = numba.boolean, numba.uint64, Absent.kind
-
-EDGES = types.NamedTuple((_i64, _i32, _seed), Edges)
-WALKS = types.NamedTuple((_i64, _i32, _u32, _i64, _i32, _i64, _u32, _u32, _i64, _i32, _flag, _seed, _int), Walks)
 """The types of graph and index, in signatures of kernels."""
-
-KERNELS = {
-    "begin_all": (begin_all, (_i64, _int, _int, _i64, SPACE)),
-    "take_all": (take_all, (_int, _int, EDGES, _none, SPACE)),
-    "take_all_weighted": (take_all, (_int, _int, EDGES, numba.uint64[::1], SPACE)),
-    "push_all": (push_all, (_int, _int, EDGES, HEADS, _none, _u32, _i64, SPACE)),
-    "push_all_weighted": (push_all, (_int, _int, EDGES, HEADS, numba.uint64[::1], _u32, _i64, SPACE)),
-    "list_all": (list_all, (SPACE,)),
-    "value_all": (value_all, (WALKS, _none, SPACE)),
-    "value_all_among": (value_all, (WALKS, numba.boolean[::1], SPACE)),
-    "propose_all": (propose_all, (_int, _int, _int, _i64, _i64, WALKS, _none, SPACE)),
-    "clean_all": (clean_all, (SPACE,)),
-    "propose_all_among": (propose_all, (_int, _int, _int, _i64, _i64, WALKS, numba.boolean[::1], SPACE)),
-}
-"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

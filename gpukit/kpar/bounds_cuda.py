@@ -2,8 +2,9 @@
 
 import math
 
-from numba import cuda, float64, int64
+from numba import float64, int64
 
+from gpukit.device.kernels import device
 from gpukit.kpar.problem import SCALE_BITS
 from gpukit.kpar.rule import LOST
 from gpukit.kpar.team_cuda import times
@@ -15,20 +16,20 @@ WORTH = 2.0**-SCALE_BITS
 """The mass that one unit of residue, reserve or score stands for."""
 
 
-@cuda.jit(device=True)
+@device
 def to_key(value):
     """Return a positive floating-point number as an integer, its bits: both have the same order."""
     mantissa, exponent = math.frexp(value)
     return (int64(exponent) + 1021) * HIDDEN + int64(mantissa * 2.0**53)
 
 
-@cuda.jit(device=True)
+@device
 def from_key(key):
     """Return the number that :func:`to_key` made into an integer."""
     return math.ldexp(float64((key & (HIDDEN - 1)) | HIDDEN), int((key >> 52) - 1075))
 
 
-@cuda.jit(device=True)
+@device
 def upper_bound(bounds, step, score, by_walks):
     """Return the upper bound on π, as :mod:`gpukit.kpar.bounds` rounds it."""
     lost = times(by_walks, LOST)
@@ -36,7 +37,7 @@ def upper_bound(bounds, step, score, by_walks):
     return score + lost + bounds[step, 0] + root
 
 
-@cuda.jit(device=True)
+@device
 def lower_bound(bounds, step, score, by_walks, reserve):
     """Return the lower bound on π."""
     root = math.sqrt(bounds[step, 4] + times(bounds[step, 5], by_walks))

@@ -1,7 +1,8 @@
 """Candidates of a query and their scores, by a team of blocks on a GPU."""
 
-from numba import cuda, int64
+from numba import int64
 
+from gpukit.device.kernels import cuda, device
 from gpukit.kpar import sweep_cuda as sweeps
 from gpukit.kpar.lists_cuda import LIST_ENTRIES, LISTED, list_candidates, list_reached
 from gpukit.kpar.select_cuda import kth
@@ -9,7 +10,7 @@ from gpukit.kpar.starts_cuda import add_starts
 from gpukit.kpar.team_cuda import counters, prefix_over_blocks, team_barrier
 
 
-@cuda.jit(device=True)
+@device
 def propose(size, floor, k, met, walks, slot, threshold, among, team, phase, turn):
     """List in ``candidates`` the vertices that could be among the k best; all threads of the team.
 
@@ -37,7 +38,7 @@ def propose(size, floor, k, met, walks, slot, threshold, among, team, phase, tur
     return least_reserve, team.control[at + LISTED], team.control[at + LIST_ENTRIES], phase, turn
 
 
-@cuda.jit(device=True)
+@device
 def estimate(forward, least_reserve, sizes, met, edges, chances, walks, slot, threshold, among, tiled, team, phase):
     """Write the candidates' reserves and what walks carry to them to ``scores``; all threads of the team.
 
@@ -93,7 +94,7 @@ def estimate(forward, least_reserve, sizes, met, edges, chances, walks, slot, th
     return count, reached, phase
 
 
-@cuda.jit(device=True)
+@device
 def forget_walked(reached, slot, team):
     """Set ``walked`` of the vertices that ``upcoming`` lists to zero again."""
     j = team.block * cuda.blockDim.x + cuda.threadIdx.x

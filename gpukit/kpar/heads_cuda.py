@@ -7,11 +7,11 @@ above hold ω to a few binary digits, and it is read only where these leave open
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
-from numba import cuda, int64, types
+from numba import int64
 
 from gpukit.device.arrays import Buffer, Far, free_memory, xp
+from gpukit.device.kernels import device, group
 from gpukit.kpar.problem import ONE
 
 EXPONENT = 5
@@ -36,11 +36,11 @@ class Heads(NamedTuple):
     digits: Any
 
 
-HEADS = types.NamedTuple((numba.int32[::1], numba.int64, numba.int64), Heads)
+HEADS = group(Heads, "int32[::1]", "int64", "int64")
 """Its type, in signatures of kernels."""
 
 
-@cuda.jit(device=True)
+@device
 def walks_within(word, heads):
     """Return the least and the largest that ω of a head may be."""
     if heads.bits == BARE:

@@ -7,13 +7,11 @@ import logging
 from dataclasses import replace
 from typing import Any
 
-import numba
 import numpy as np
-from numba import cuda, int64, uint32
+from numba import int64, uint32
 
-from gpukit.device.arguments import Absent
 from gpukit.device.arrays import free_memory, on_gpu, xp
-from gpukit.device.compiled import kernel
+from gpukit.device.kernels import cuda, kernel
 from gpukit.device.memory import check_budget, check_host, readable
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.device.placing import Placement
@@ -42,7 +40,11 @@ _ADVICE = "use --device cpu, a GPU with more memory, or --memory 0"
 any_walk_end = for_kernels(rule.any_walk_end)
 
 
-@kernel
+_i32, _i64, _u32, _int, _number = "int32[::1]", "int64[::1]", "uint32[::1]", "int64", "uint64"
+_DRAWN = (_number, _number, _int, _i64, _int, _int, _i64)
+
+
+@kernel((_i64, _i32, None, *_DRAWN), (_i64, _i32, "uint64[::1]", *_DRAWN))
 def walk_keys(indptr, indices, chances, one_minus_alpha, seed, tag, places, first, count, keys):
     """Draw the walks first … first + count - 1 and write start << 32 | end of each; a thread owns a walk.
 
@@ -57,7 +59,7 @@ def walk_keys(indptr, indices, chances, one_minus_alpha, seed, tag, places, firs
         keys[i] = v << 32 | end
 
 
-@kernel
+@kernel((_i64, _i32, None, *_DRAWN), (_i64, _i32, "uint64[::1]", *_DRAWN))
 def walk_arrivals(indptr, indices, chances, one_minus_alpha, seed, tag, places, first, count, arrivals):
     """Count in ``arrivals`` where walks end, as :func:`walk_keys` draws them, and keep nothing else."""
     i = cuda.grid(1)
@@ -68,7 +70,7 @@ def walk_arrivals(indptr, indices, chances, one_minus_alpha, seed, tag, places, 
         cuda.atomic.add(arrivals, end, 1)
 
 
-@kernel
+@kernel((_i64, _i32, _i64, _i64, _i32))
 def place_starts(pairs, frequent, src_begin, frequent_begin, starts):
     """Write the start lists, frequent starts first; a thread owns an entry (about 40 bytes read, 4 written).
 
@@ -91,7 +93,7 @@ def place_starts(pairs, frequent, src_begin, frequent_begin, starts):
         starts[place] = pairs[i] & 0xFFFFFFFF
 
 
-@kernel
+@kernel((_i64, _i32, _i64, _u32, _i64, _u32))
 def entry_keys(src_begin, starts, frequent_begin, frequencies, keys, freqs):
     """Write start << 32 | end and the frequency of each entry of a doubled CSR; a thread owns one."""
     i = cuda.grid(1)
@@ -247,17 +249,3 @@ def on_host(index: Index) -> Index:
     names = ("walks", "arrivals", "src_begin", "starts", "frequent_begin", "frequencies", "hubs")
     arrays = {name: to_host(array) for name in names if (array := getattr(index, name)) is not None}
     return Index.of(index.params, index.seed, arrays, light=index.light)
-
-
-_i32, _i64, _u32, _int, _number = numba.int32[::1], numba.int64[::1], numba.uint32[::1], numba.int64, numba.uint64
-_DRAWN = (_number, _number, _int, _i64, _int, _int, _i64)
-
-KERNELS = {
-    "walk_keys": (walk_keys, (_i64, _i32, Absent.kind, *_DRAWN)),
-    "walk_keys_weighted": (walk_keys, (_i64, _i32, numba.uint64[::1], *_DRAWN)),
-    "walk_arrivals": (walk_arrivals, (_i64, _i32, Absent.kind, *_DRAWN)),
-    "walk_arrivals_weighted": (walk_arrivals, (_i64, _i32, numba.uint64[::1], *_DRAWN)),
-    "place_starts": (place_starts, (_i64, _i32, _i64, _i64, _i32)),
-    "entry_keys": (entry_keys, (_i64, _i32, _i64, _u32, _i64, _u32)),
-}
-"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

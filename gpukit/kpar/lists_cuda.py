@@ -1,7 +1,8 @@
 """Lists that a team of blocks makes of the vertices a query has met on a GPU; a thread owns a vertex at a time."""
 
-from numba import cuda, int32, int64, uint32, uint64
+from numba import int32, int64, uint32, uint64
 
+from gpukit.device.kernels import cuda, device
 from gpukit.device.warp_cuda import warp_fence
 from gpukit.kpar import team_cuda as teams
 from gpukit.kpar.rule import packed
@@ -20,7 +21,7 @@ LISTED, LIST_ENTRIES = 0, 2
 """Counters of :func:`list_candidates` and :func:`list_reached`: vertices listed, and entries of their start lists."""
 
 
-@cuda.jit(device=True)
+@device
 def left_out(v, among):
     """Return whether answers do not name a vertex: with ``among`` (bool, n) they name those alone that it marks."""
     if among is None:
@@ -28,7 +29,7 @@ def left_out(v, among):
     return not among[v]
 
 
-@cuda.jit(device=True)
+@device
 def list_met(slot, team, phase):
     """List in ``touched`` the vertices that have a mark (IN_ALL), in turns of a block by rising id.
 
@@ -64,7 +65,7 @@ def list_met(slot, team, phase):
         first += team.blocks * block_size
 
 
-@cuda.jit(device=True)
+@device
 def collect_frontier(met, slot, walks, threshold, target, team, phase):
     """List the vertices above their threshold in ``target`` (LIFTED), among those met or among all.
 
@@ -95,7 +96,7 @@ def collect_frontier(met, slot, walks, threshold, target, team, phase):
     teams.flush(lifted)
 
 
-@cuda.jit(device=True)
+@device
 def value_walks(met, slot, walks, floor, coarse, listing, among, team, phase):
     """After a push: what absorbing vertices got becomes reserve, and ``unit`` what a walk of each vertex carries.
 
@@ -166,7 +167,7 @@ def value_walks(met, slot, walks, floor, coarse, listing, among, team, phase):
             cuda.atomic.add(team.control, at + RESIDUE_LEFT, 1)
 
 
-@cuda.jit(device=True)
+@device
 def list_carriers(met, slot, team, phase):
     """List the vertices with a unit in ``frontier`` (CARRIERS); a thread owns a vertex at a time."""
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
@@ -187,7 +188,7 @@ def list_carriers(met, slot, team, phase):
     teams.flush(carriers)
 
 
-@cuda.jit(device=True)
+@device
 def list_candidates(reserves, met, slot, walks, threshold, least_reserve, among, team, phase):
     """List the vertices whose reserve and walks could reach ``least_reserve`` (LISTED, LIST_ENTRIES).
 
@@ -252,7 +253,7 @@ def list_candidates(reserves, met, slot, walks, threshold, least_reserve, among,
         cuda.atomic.add(team.control, at + LIST_ENTRIES, cost)
 
 
-@cuda.jit(device=True)
+@device
 def list_reached(met, slot, reached, among, team, phase):
     """List the vertices with a reserve, and the ``reached`` ends of walks in ``upcoming`` without one (LISTED).
 

@@ -2,8 +2,9 @@
 
 from typing import Any, NamedTuple
 
-from numba import cuda, int64
+from numba import int64
 
+from gpukit.device.kernels import device
 from gpukit.kpar import sweep_cuda as sweeps
 from gpukit.kpar.lists_cuda import collect_frontier
 from gpukit.kpar.team_cuda import Met, counters, prefix_over_blocks, team_barrier
@@ -21,7 +22,7 @@ class Ways(NamedTuple):
     tiled_estimate: Any
 
 
-@cuda.jit(device=True)
+@device
 def push(frontier, upcoming, size, listed, ways, edges, chances, walks, slot, threshold, team, phase):
     """Push from the ``size`` vertices of the frontier, and those that this lifts over their thresholds (algorithm 2).
 

@@ -5,11 +5,11 @@ blocks together for one query at a time, or a few blocks each for many at once. 
 are *sweeps* over the rows of a list of vertices, split into tiles of equal length whatever the rows' lengths.
 """
 
-import numba
-from numba import cuda, int64, types, uint32
+from itertools import product
 
-from gpukit.device.arguments import Absent
-from gpukit.device.compiled import kernel
+from numba import int64, uint32
+
+from gpukit.device.kernels import cuda, device, group, kernel
 from gpukit.kpar import ahead_cuda as ahead
 from gpukit.kpar import lists_cuda as lists
 from gpukit.kpar import team_cuda as teams
@@ -32,7 +32,7 @@ NUMBER = 0
 """Counter: the query that a team takes next."""
 
 
-@cuda.jit(device=True)
+@device
 def leave_clean(met, slot, team):
     """Set what a query wrote to zero again."""
     rank, members = team.block * cuda.blockDim.x + cuda.threadIdx.x, team.blocks * cuda.blockDim.x
@@ -46,7 +46,7 @@ def leave_clean(met, slot, team):
         j += members
 
 
-@cuda.jit(device=True)
+@device
 def mark_all(slot, team):
     """Mark all vertices as met."""
     j = team.block * cuda.blockDim.x + cuda.threadIdx.x
@@ -55,8 +55,18 @@ def mark_all(slot, team):
         j += team.blocks * cuda.blockDim.x
 
 
+_i32, _i64 = "int32[::1]", "int64[::1]"
+_int, _float, _flag = "int64", "float64", "boolean"
+_REST = (
+    ahead.WALKS, group(Tails, _i64, _i32, _i64), _i64, _int, _int, _int,
+    group(Asked, _int, _i64, "float64[:, ::1]", _i64, _float, _float), group(Ways, _int, _flag, _flag), SPACE,
+    "int64[:, ::1]",
+)  # fmt: skip
+_FORMS = tuple(product((None, "boolean[::1]"), (None, "uint64[::1]")))
+
+
 # whole: the loop over rounds of algorithm 3; what is left shares a dozen values that change in every phase
-@kernel(max_registers=REGISTERS)
+@kernel(*((among, ahead.EDGES, chances, *_REST) for among, chances in _FORMS), max_registers=REGISTERS)
 def answer(among, edges, chances, walks, into, sources, queries, first, blocks, asked, ways, space, out):
     """Answer queries; cooperative, ``blocks`` blocks of at most 512 threads (a power of two) a query.
 
@@ -227,29 +237,3 @@ def answer(among, edges, chances, walks, into, sources, queries, first, blocks, 
             leave_clean(met, slot, team)
         elif not listed:
             mark_all(slot, team)
-
-
-_i32, _i64 = numba.int32[::1], numba.int64[::1]
-_int, _float, _flag = numba.int64, numba.float64, numba.boolean
-_none = Absent.kind
-
-_ARGUMENTS = (
-    ahead.EDGES,
-    _none,
-    ahead.WALKS,
-    types.NamedTuple((_i64, _i32, _i64), Tails),
-    _i64, _int, _int, _int,
-    types.NamedTuple((_int, _i64, numba.float64[:, ::1], _i64, _float, _float), Asked),
-    types.NamedTuple((_int, _flag, _flag), Ways),
-    SPACE,
-    numba.int64[:, ::1],
-)  # fmt: skip
-
-KERNELS = {
-    "answer": (answer, (_none, *_ARGUMENTS)),
-    "answer_weighted_among": (
-        answer,
-        (numba.boolean[::1], _ARGUMENTS[0], numba.uint64[::1], *_ARGUMENTS[2:]),
-    ),
-}
-"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

@@ -3,13 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
-import numba
 import numpy as np
-from numba import cuda, int64, uint64
+from numba import int64, uint64
 
-from gpukit.device.arguments import Absent
 from gpukit.device.arrays import free_memory, on_gpu, xp
-from gpukit.device.compiled import kernel
+from gpukit.device.kernels import cuda, kernel
 from gpukit.device.memory import check_budget
 from gpukit.device.placing import PART, Staged
 from gpukit.device.select import for_kernels
@@ -30,7 +28,10 @@ BYTES_PER_VERTEX = 104
 measured)."""
 
 
-@kernel
+_i32, _i64, _u64, _number = "int32[::1]", "int64[::1]", "uint64[::1]", "uint64"
+
+
+@kernel((_i64, None, _number, _u64, _u64, _u64), (_i64, _u64, _number, _u64, _u64, _u64))
 def rank_shares(indptr, chances, one_minus_alpha, rest, share, rank):
     """Take the mass of each vertex: leave what each out-edge takes in ``share``, add the rest to ``rank``.
 
@@ -47,7 +48,7 @@ def rank_shares(indptr, chances, one_minus_alpha, rest, share, rank):
         rest[v] = uint64(0)
 
 
-@kernel
+@kernel((_i64, "int64", _i32, _i32, _u64, _u64))
 def rank_gather(in_indptr, before, in_indices, rows, share, rest):
     """Add to ``rest`` what arrives along a part of the in-edges, those after the first ``before``.
 
@@ -73,7 +74,7 @@ def rank_gather(in_indptr, before, in_indices, rows, share, rest):
             cuda.atomic.add(rest, row, total)
 
 
-@kernel
+@kernel((_i64, _i32, _u64, _i32, _u64, _u64))
 def rank_scatter(indptr, indices, chances, rows, share, rest):
     """Add to ``rest`` what each out-edge takes of its row's ``share``; a thread owns GROUP: an atomic add each."""
     group = cuda.grid(1)
@@ -151,14 +152,3 @@ def rank(graph: Graph, params: Params | None = None, *, tolerance: float = 1e-10
                 for_each(rank_gather, -(-len(part) // GROUP), begin, first, part, rows, share, rest)
 
         return spread_mass(graph, params, tolerance, one_round, xp)
-
-
-_i32, _i64, _u64, _number = numba.int32[::1], numba.int64[::1], numba.uint64[::1], numba.uint64
-
-KERNELS = {
-    "rank_shares": (rank_shares, (_i64, Absent.kind, _number, _u64, _u64, _u64)),
-    "rank_shares_weighted": (rank_shares, (_i64, _u64, _number, _u64, _u64, _u64)),
-    "rank_scatter": (rank_scatter, (_i64, _i32, _u64, _i32, _u64, _u64)),
-    "rank_gather": (rank_gather, (_i64, numba.int64, _i32, _i32, _u64, _u64)),
-}
-"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

@@ -7,8 +7,9 @@ shares as it shares any other: what walks brought to a tail is in ``walked``, or
 import math
 from typing import Any, NamedTuple
 
-from numba import cuda, float64, int32, int64, uint64
+from numba import float64, int32, int64, uint64
 
+from gpukit.device.kernels import cuda, device
 from gpukit.device.select import for_kernels
 from gpukit.kpar import rule
 from gpukit.kpar import sweep_cuda as sweeps
@@ -49,7 +50,7 @@ class Contenders(NamedTuple):
     highs: Any
 
 
-@cuda.jit(device=True)
+@device
 def interval(step, v, score, asked, slot):
     """Return the bounds on π of a vertex with this π̂."""
     kept = slot.reserve[v]
@@ -58,7 +59,7 @@ def interval(step, v, score, asked, slot):
     return lower_bound(asked.bounds, step, value, by_walks, float64(kept) * WORTH), high
 
 
-@cuda.jit(device=True)
+@device
 def known_interval(step, v, score, number, found, asked, slot):
     """Return the bounds on π of a vertex with this π̂, the narrower ones where it is among the ``number`` refined."""
     low, high = interval(step, v, score, asked, slot)
@@ -68,7 +69,7 @@ def known_interval(step, v, score, number, found, asked, slot):
     return low, high
 
 
-@cuda.jit(device=True)
+@device
 def highest_left(stopped, length, outside, asked, slot, top, team, phase):
     """Return the largest upper bound of the vertices not among the ``length`` best, and the phase; the whole team."""
     tid = cuda.threadIdx.x
@@ -94,7 +95,7 @@ def highest_left(stopped, length, outside, asked, slot, top, team, phase):
     return from_key(team.control[at + HIGHEST]), phase
 
 
-@cuda.jit(device=True)
+@device
 def choose(stopped, length, into, asked, slot, top, found, pool):
     """Choose the contenders that the budget allows among the ``length`` best, which are in order; a block for itself.
 
@@ -140,7 +141,7 @@ def choose(stopped, length, into, asked, slot, top, found, pool):
     return number, found.begins[number]
 
 
-@cuda.jit(device=True)
+@device
 def largest_share(fewest, edges, chances):
     """Return the most that one tail brings of all mass there, in units of 2**-62, by FEWEST."""
     if chances is None:
@@ -148,7 +149,7 @@ def largest_share(fewest, edges, chances):
     return max(-fewest, int64(0))
 
 
-@cuda.jit(device=True)
+@device
 def add_share(c, amount, degree, sums):
     """Add to what a contender is brought, and lower the fewest out-edges of its tails, in the block's ``sums``."""
     if degree < MANY:
@@ -156,7 +157,7 @@ def add_share(c, amount, degree, sums):
         cuda.atomic.min(sums, CONTENDERS + c, degree)
 
 
-@cuda.jit(device=True)
+@device
 def gather(number, total, stopped, edges, chances, walks, into, asked, slot, top, found, tiled, team, phase):
     """Add up for each contender what its tails pass on to it of what walks bring them; the whole team.
 
@@ -228,7 +229,7 @@ def gather(number, total, stopped, edges, chances, walks, into, asked, slot, top
     return team_barrier(team, phase)
 
 
-@cuda.jit(device=True)
+@device
 def push_back(v, by_walks, fewest, step, edges, chances, asked, slot):
     """Return the second estimate of π, 0 where it is no better than the first, and its bounds."""
     one_minus_alpha, bounds = edges.one_minus_alpha, asked.bounds
@@ -253,7 +254,7 @@ def push_back(v, by_walks, fewest, step, edges, chances, asked, slot):
     return score, max(low, float64(kept) * WORTH), high
 
 
-@cuda.jit(device=True)
+@device
 def rescore(number, step, edges, chances, asked, slot, top, found, team):
     """Give each contender its second score and the narrower of both bounds; a block for itself, the first writes."""
     c = cuda.threadIdx.x
@@ -271,7 +272,7 @@ def rescore(number, step, edges, chances, asked, slot, top, found, team):
         c += cuda.blockDim.x
 
 
-@cuda.jit(device=True)
+@device
 def still_holds(step, outside, number, found, asked, slot, top, team, phase):
     """Return whether Definition 1 holds of the new order, by the limits of the test passed, and the phase."""
     rank, members = team.block * cuda.blockDim.x + cuda.threadIdx.x, team.blocks * cuda.blockDim.x
@@ -289,7 +290,7 @@ def still_holds(step, outside, number, found, asked, slot, top, team, phase):
     return team.control[at + BROKEN] == 0, phase
 
 
-@cuda.jit(device=True)
+@device
 def restore(number, length, found, top, team, phase):
     """Give the contenders their first scores again; all threads of the team. Returns the phase."""
     if team.block == 0:
@@ -302,7 +303,7 @@ def restore(number, length, found, top, team, phase):
     return team_barrier(team, phase)
 
 
-@cuda.jit(device=True)
+@device
 def refine(stopped, length, outside, edges, chances, walks, into, asked, slot, top, found, tiled, team, phase):
     """Take a second look at the contenders and put the ``length`` best into order again; all threads of the team.
 
@@ -326,7 +327,7 @@ def refine(stopped, length, outside, edges, chances, walks, into, asked, slot, t
     return number, phase
 
 
-@cuda.jit(device=True)
+@device
 def settle(stopped, edges, chances, walks, into, asked, slot, top, tiled, certain, team, phase, turn):
     """Put the best candidates into order, refine them, and say which are certain; all threads of the team.
 

@@ -3,12 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
-import numba
 import numpy as np
-from numba import cuda, int64
+from numba import int64
 
 from gpukit.device.arrays import Buffer, xp
-from gpukit.device.compiled import kernel
+from gpukit.device.kernels import cuda, device, kernel
 from gpukit.device.launch import launch
 from gpukit.device.select import simulated
 from gpukit.graph.csr import Graph
@@ -19,7 +18,7 @@ GROUP = 32
 """Consecutive entries that a thread visits."""
 
 
-@cuda.jit(device=True)
+@device
 def last_upto(offsets, low, high, goal):
     """Return the last of the places low … high - 1 whose offset does not exceed ``goal``, or ``low``; one thread."""
     while high - low > 1:
@@ -31,13 +30,16 @@ def last_upto(offsets, low, high, goal):
     return low
 
 
-@cuda.jit(device=True)
+@device
 def row_of(begin, entry):
     """Return the row, the last one if others before it are empty, in which an entry lies."""
     return last_upto(begin, int64(0), int64(len(begin) - 1), entry)
 
 
-@kernel
+_i32, _i64, _int = "int32[::1]", "int64[::1]", "int64"
+
+
+@kernel((_i64, _i32, _i64))
 def edge_keys(begin, indices, keys):
     """Write column << 32 | row of each entry of a CSR; a thread owns GROUP entries (4 bytes read, 8 written each)."""
     first = cuda.grid(1) * int64(GROUP)
@@ -50,7 +52,7 @@ def edge_keys(begin, indices, keys):
             keys[e] = int64(indices[e]) << 32 | row
 
 
-@kernel
+@kernel((_i64, _int, _i32))
 def first_rows(begin, entries, rows):
     """Write the row of every GROUP-th entry; a thread owns one (a binary search)."""
     group = cuda.grid(1)
@@ -88,12 +90,3 @@ def starts_of(pairs: Any, last: int, first: int = 0) -> Any:
 def to_host(array: Any) -> np.ndarray:
     """Return an array in host memory."""
     return array if isinstance(array, np.ndarray) else xp.asnumpy(array)
-
-
-_i32, _i64, _int = numba.int32[::1], numba.int64[::1], numba.int64
-
-KERNELS = {
-    "edge_keys": (edge_keys, (_i64, _i32, _i64)),
-    "first_rows": (first_rows, (_i64, _int, _i32)),
-}
-"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

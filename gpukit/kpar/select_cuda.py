@@ -1,7 +1,8 @@
 """Selection and sorting by a team of blocks on a GPU (``team_cuda.py``): the k-th largest, and the k best in order."""
 
-from numba import cuda, int32, int64
+from numba import int32, int64
 
+from gpukit.device.kernels import cuda, device
 from gpukit.kpar import team_cuda as teams
 
 SORTED_IN_BLOCK = 1024
@@ -22,20 +23,20 @@ KEPT, TIES, TAKEN = 0, 0, 0
 """Counters: values of the chosen bucket, candidates with the least score taken, and those taken."""
 
 
-@cuda.jit(device=True)
+@device
 def _exponent(value):
     """Return ⌊log₂ value⌋ of a positive value."""
     high = int32(value >> 32)
     return 63 - cuda.clz(high) if high > 0 else 31 - _leading(int64(value & 0xFFFFFFFF))
 
 
-@cuda.jit(device=True)
+@device
 def _leading(value):
     """Return the zeros before the first one of a 32-bit value."""
     return cuda.clz(int32(value >> 1)) - 1 if value > 1 else 31
 
 
-@cuda.jit(device=True)
+@device
 def _bucket(value, low, shift):
     """Return the bucket of a value: by its first bits (``shift`` < 0), a thirty-second of a doubling, or linear."""
     if shift >= 0:
@@ -48,7 +49,7 @@ def _bucket(value, low, shift):
 
 
 # whole: cut, it compiles to another order of comparisons; that waits for a GPU to time it
-@cuda.jit(device=True)
+@device
 def kth(source, count, k, spare, other, team, phase, turn):
     """Find the k-th largest of ``source[:count]`` (int64, not negative), 1 ≤ k ≤ count; all threads of the team.
 
@@ -167,7 +168,7 @@ def kth(source, count, k, spare, other, team, phase, turn):
     return value, above, equal, phase, turn
 
 
-@cuda.jit(device=True)
+@device
 def _order(keys, ids, i, j, falling):
     """Put two pairs into order: larger key first, then smaller id, or the other way round."""
     first = keys[i] > keys[j] or (keys[i] == keys[j] and ids[i] <= ids[j])
@@ -176,7 +177,7 @@ def _order(keys, ids, i, j, falling):
         ids[i], ids[j] = ids[j], ids[i]
 
 
-@cuda.jit(device=True)
+@device
 def sort_in_block(keys, ids, size, pool):
     """Sort ``size`` pairs, a power of two of at walks_max SORTED_IN_BLOCK, by falling key, then id; one block."""
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
@@ -206,7 +207,7 @@ def sort_in_block(keys, ids, size, pool):
     cuda.syncthreads()
 
 
-@cuda.jit(device=True)
+@device
 def sort_in_team(keys, ids, size, team, phase):
     """Sort ``size`` pairs, a power of two, by falling key, then id; all threads of the team. Returns the phase."""
     rank, members = team.block * cuda.blockDim.x + cuda.threadIdx.x, team.blocks * cuda.blockDim.x
@@ -225,7 +226,7 @@ def sort_in_team(keys, ids, size, team, phase):
     return phase
 
 
-@cuda.jit(device=True)
+@device
 def take_best(slot, count, length, top, team, phase, turn):
     """Put the ``length`` best of ``count`` candidates into KEYS and IDS of ``top``, unordered; the whole team.
 
@@ -268,7 +269,7 @@ def take_best(slot, count, length, top, team, phase, turn):
     return lowest, phase, turn
 
 
-@cuda.jit(device=True)
+@device
 def sort_best(top, both, team, phase, pool):
     """Sort the best by falling score, then id, and with ``both`` the upper bounds too; all threads of the team."""
     size = top.shape[1]

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gpukit.device.arrays import Buffer, cooperative_grid, free_memory
+from gpukit.device.arrays import Buffer, free_memory
+from gpukit.device.launch import cooperative_grid
 from gpukit.device.select import simulated
 from gpukit.kpar import ahead_cuda, select_cuda, team_cuda
 from gpukit.kpar.problem import Sources

@@ -1,7 +1,8 @@
 """What the walks in the start lists of candidates carry, added up by a team of blocks on a GPU."""
 
-from numba import cuda, int32, int64, uint32, uint64
+from numba import int32, int64, uint32, uint64
 
+from gpukit.device.kernels import cuda, device
 from gpukit.device.select import simulated
 from gpukit.device.warp_cuda import warp_fence
 from gpukit.kpar.rows_cuda import last_upto
@@ -21,7 +22,7 @@ ABREAST = 2 if simulated() else 8
 
 if simulated():
 
-    @cuda.jit(device=True)
+    @device
     def add_for_warp(sums, place, value):
         """Add the values of a warp's threads to ``sums[place]``; all its threads."""
         cuda.atomic.add(sums, place, value)
@@ -30,7 +31,7 @@ if simulated():
 
 else:
 
-    @cuda.jit(device=True)
+    @device
     def add_for_warp(sums, place, value):
         """Add the values of a warp's threads to ``sums[place]``; all its threads."""
         value += cuda.shfl_down_sync(0xFFFFFFFF, value, 16)
@@ -41,7 +42,7 @@ else:
         if cuda.threadIdx.x & 31 == 0:
             cuda.atomic.add(sums, place, value)
 
-    @cuda.jit(device=True)
+    @device
     def add_for_slots(sums, place, value):
         """Add the values of each slot, which every PAIRS-th thread of a warp has, to its own ``sums[place]``."""
         offset = WARP // 2
@@ -52,7 +53,7 @@ else:
             cuda.atomic.add(sums, place, value)
 
 
-@cuda.jit(device=True)
+@device
 def own_stretch(size, whole, limits, team, pool):
     """Return the warp's stretch of the entries of all lists, from and to, and the block's share and list it begins in.
 
@@ -67,7 +68,7 @@ def own_stretch(size, whole, limits, team, pool):
     return low, high, owner, j
 
 
-@cuda.jit(device=True)
+@device
 def add_starts(items, size, whole, begin, walks, slot, coarse, tiled, team, pool):
     """Add to the score of each of ``size`` items what the walks that end there carry; all threads of the team.
 
@@ -116,7 +117,7 @@ def add_starts(items, size, whole, begin, walks, slot, coarse, tiled, team, pool
             j += team.blocks * block_size
 
 
-@cuda.jit(device=True)
+@device
 def read_abreast(pairs, places, found):
     """Read ABREAST pairs of units into ``found``, all of them under way before the first is used."""
     warp_fence()
@@ -125,7 +126,7 @@ def read_abreast(pairs, places, found):
     warp_fence()
 
 
-@cuda.jit(device=True)
+@device
 def add_starts_together(union, size, whole, stretches, walks, pairs, coarse, sums, limits, team, pool):
     """Add to ``sums`` of each place of the list what walks carry that end there; all threads of the team.
 

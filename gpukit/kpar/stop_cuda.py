@@ -1,7 +1,8 @@
 """The stop test of a query by a team of blocks on a GPU, and the k best in order: that of ``bounds.py``."""
 
-from numba import cuda, float64, int64
+from numba import float64, int64
 
+from gpukit.device.kernels import cuda, device
 from gpukit.kpar.bounds_cuda import WORTH, from_key, lower_bound, to_key, upper_bound
 from gpukit.kpar.select_cuda import IDS, KEYS, UPPERS, kth, sort_best, take_best
 from gpukit.kpar.team_cuda import counters, team_barrier
@@ -11,7 +12,7 @@ LISTED, BELOW, REFUSED = 0, 0, 1
 first one refused."""
 
 
-@cuda.jit(device=True)
+@device
 def _first_refused(length, step, outside, reserve, asked, top, team, phase):
     """Test the best place by place: equations (1) and (2) while the limit is above δ_min; all threads of the team.
 
@@ -43,7 +44,7 @@ def _first_refused(length, step, outside, reserve, asked, top, team, phase):
     return refused, phase
 
 
-@cuda.jit(device=True)
+@device
 def refused_at(step, final, count, least_reserve, slot, asked, top, team, phase, turn):
     """Put the k best candidates, or all, into ``top`` and test them unless ``final``; all threads of the team.
 

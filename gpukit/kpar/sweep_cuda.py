@@ -7,8 +7,9 @@ The tiles of the paper's section 4 (algorithms 5 and 6). A sweep has two steps w
 
 from typing import Any, NamedTuple
 
-from numba import cuda, int64, uint32, uint64
+from numba import int64, uint32, uint64
 
+from gpukit.device.kernels import cuda, device
 from gpukit.device.select import for_kernels
 from gpukit.kpar import rule
 from gpukit.kpar import team_cuda as teams
@@ -71,7 +72,7 @@ class Targets(NamedTuple):
     upcoming: Any
 
 
-@cuda.jit(device=True)
+@device
 def lengths(kind, items, size, begin, chances, one_minus_alpha, counts, residue, reserve, scores, limits, team, sums):
     """Write the first step of a sweep: prefix sums of row lengths within each block's share of the items.
 
@@ -116,7 +117,7 @@ def lengths(kind, items, size, begin, chances, one_minus_alpha, counts, residue,
 
 
 # whole: cut, it compiles to another order of reads; that waits for a GPU to time it
-@cuda.jit(device=True)
+@device
 def sweep(kind, work, targets, edges, chances, drawn, rows, slot, threshold, tiled, team, phase):
     """Visit every entry of the items' rows, in tiles of equal length; all threads of the team.
 

@@ -8,9 +8,9 @@ Counters written in a phase are read in the next one and zero again two phases l
 
 from typing import Any, NamedTuple
 
-import numba
-from numba import cuda, int32, int64, types
+from numba import int32, int64
 
+from gpukit.device.kernels import cuda, device, group, libdevice
 from gpukit.device.select import simulated
 
 MAX_BLOCK_SIZE = 512
@@ -92,12 +92,9 @@ class Space(NamedTuple):
     ahead: Any
 
 
-SPACE = types.NamedTuple(
-    (
-        numba.int64[:, :, ::1], numba.int32[:, :, ::1], numba.int64[:, :, ::1], numba.int64[::1], numba.uint16[:, ::1],
-        numba.uint32[::1], numba.uint32[:, ::1], numba.int64[:, ::1],
-    ),
-    Space,
+SPACE = group(
+    Space, "int64[:, :, ::1]", "int32[:, :, ::1]", "int64[:, :, ::1]", "int64[::1]", "uint16[:, ::1]",
+    "uint32[::1]", "uint32[:, ::1]", "int64[:, ::1]",
 )  # fmt: skip
 """Its type, in signatures of kernels."""
 
@@ -155,15 +152,14 @@ if simulated():
         return a * b
 
 else:
-    from numba.cuda import libdevice
 
-    @cuda.jit(device=True)
+    @device
     def times(a, b):
         """Return a · b, rounded on its own: never fused with a sum."""
         return libdevice.dmul_rn(a, b)
 
 
-@cuda.jit(device=True)
+@device
 def slot_of(space, own):
     """Return the arrays of a slot."""
     long, short = space.long, space.short
@@ -174,26 +170,26 @@ def slot_of(space, own):
     )  # fmt: skip
 
 
-@cuda.jit(device=True)
+@device
 def group_end(space, first):
     """Return the slot after the last one of the group of up to TOGETHER slots that begins with ``first``."""
     return min(first + TOGETHER, len(space.ahead))
 
 
-@cuda.jit(device=True)
+@device
 def met_of(count, listed, n):
     """Return what passes over those met look at: ``count`` of the list, if it has all and they are few; else all n."""
     dense = not listed or count > n >> 2
     return Met(n if dense else count, dense)
 
 
-@cuda.jit(device=True)
+@device
 def met_vertex(met, touched, j):
     """Return the j-th vertex of a pass over those met."""
     return j if met.dense else int64(touched[j])
 
 
-@cuda.jit(device=True, inline="always")
+@device(inline="always")
 def block_memory():
     """Return shared memory for a block of a team, all it needs; once in a kernel."""
     # A line for each array: the simulator tells shared arrays apart by the line that makes them.
@@ -206,7 +202,7 @@ def block_memory():
     )
 
 
-@cuda.jit(device=True)
+@device
 def clear(small):
     """Begin the small shared array with zeros, whatever the threads of the block; a barrier must follow."""
     i = cuda.threadIdx.x
@@ -215,7 +211,7 @@ def clear(small):
         i += cuda.blockDim.x
 
 
-@cuda.jit(device=True)
+@device
 def team_barrier(team, phase):
     """Wait for all threads of the team and return the number of the new phase; the first one has number 1."""
     control, home = team.control, team.home
@@ -242,13 +238,13 @@ def team_barrier(team, phase):
     return phase
 
 
-@cuda.jit(device=True)
+@device
 def counters(team, phase):
     """Return where the counters of a phase lie."""
     return team.home + COUNTERS + 16 * (phase & 3)
 
 
-@cuda.jit(device=True)
+@device
 def block_any(flag, small):
     """Return whether a flag is set for any thread of the block, which waits for all.
 
@@ -266,7 +262,7 @@ def block_any(flag, small):
     return found
 
 
-@cuda.jit(device=True)
+@device
 def block_prefix_sum(value, sums):
     """Return the sum of ``value`` over the threads of the block up to this one, and over all."""
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
@@ -286,7 +282,7 @@ def block_prefix_sum(value, sums):
     return mine, whole
 
 
-@cuda.jit(device=True)
+@device
 def put(staged, value):
     """Append a value to a list through the block's stage; return how full the stage was."""
     counter = staged.at + staged.which
@@ -298,7 +294,7 @@ def put(staged, value):
     return place
 
 
-@cuda.jit(device=True)
+@device
 def time_to_flush(passes, fullest, small):
     """Return whether to flush: looked at every fourth pass of a loop, so that others need not wait for each other.
 
@@ -308,7 +304,7 @@ def time_to_flush(passes, fullest, small):
     return (passes & 3) == 3 and block_any(fullest >= STAGE >> 2, small)
 
 
-@cuda.jit(device=True)
+@device
 def flush(staged):
     """Append what the block has staged to the list; all its threads."""
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
@@ -329,7 +325,7 @@ def flush(staged):
         cuda.syncthreads()
 
 
-@cuda.jit(device=True)
+@device
 def prefix_over_blocks(team, pool, sums):
     """Put the prefix sums of the blocks' sums into ``pool[: blocks + 1]`` and return the whole; all threads."""
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
@@ -348,13 +344,13 @@ def prefix_over_blocks(team, pool, sums):
     return running
 
 
-@cuda.jit(device=True)
+@device
 def doublings(block_size):
     """Return log₂ of the threads of a block: shifts by it stand for divisions, which cost a hundred instructions."""
     return 31 - cuda.clz(int32(block_size))
 
 
-@cuda.jit(device=True)
+@device
 def locate(offsets, first, last, goal, small):
     """Return the last item in first … last - 1 whose offset does not exceed ``goal``; all threads of the block.
 

@@ -10,10 +10,9 @@ Starts rise within a list, but for frequent ones, which come first. Lists are re
 then up to the next, so that units are read of one range of vertices at a time, of which the cache holds more.
 """
 
-import numba
-from numba import cuda, int32, int64, uint16, uint32, uint64
+from numba import int32, int64, uint16, uint32, uint64
 
-from gpukit.device.compiled import kernel
+from gpukit.device.kernels import cuda, device, kernel
 from gpukit.device.launch import launch
 from gpukit.device.select import for_kernels, simulated
 from gpukit.device.shape import shape
@@ -42,21 +41,24 @@ IN_UNION = 0
 row_place = for_kernels(rule.row_place)
 
 
-@cuda.jit(device=True)
+@device
 def team_of(space, first, pool, sums, stage, small):
     """Return all blocks of a launch as a team that needs not wait, with the counters of a group's first slot."""
     memory = teams.Memory(pool, sums, stage, stage, small)
     return teams.Team(space.control, 1 + first * teams.CONTROL, cuda.blockIdx.x, cuda.gridDim.x, memory)
 
 
-@cuda.jit(device=True)
+@device
 def union_of(space, first):
     """Return the list of the candidates of a group, where its length is counted, and the place of each in it."""
     counter = 1 + first * teams.CONTROL + teams.COUNTERS + IN_UNION
     return space.long[first, teams.ROOM], counter, space.long[first + 1, teams.SPARE]
 
 
-@kernel
+_int = "int64"
+
+
+@kernel((_int, SPACE))
 def unite(first, space):
     """List the candidates of the slots of a group, each once; a thread owns a candidate of a slot at a time.
 
@@ -89,7 +91,7 @@ def unite(first, space):
     teams.flush(in_union)
 
 
-@kernel(max_registers=REGISTERS)
+@kernel((_int, SPACE), max_registers=REGISTERS)
 def lay_side_by_side(first, space):
     """Lay the units of a group's slots side by side, zero for slots that it lacks.
 
@@ -118,13 +120,13 @@ def lay_side_by_side(first, space):
         base += int64(cuda.gridDim.x) * BLOCK
 
 
-@cuda.jit(device=True)
+@device
 def stretches_of(space, first):
     """Return where in all start lists what is read of each of a group's begins, and where it ends."""
     return space.long[first + 1, teams.ROOM], space.long[first + 1, teams.LIMITS]
 
 
-@kernel
+@kernel((_int, "boolean", _int, WALKS, SPACE))
 def measure_lists(first, begun, upto, walks, space):
     """Find what is read next of each list of a group, and add up lengths within each block's share.
 
@@ -162,7 +164,7 @@ def measure_lists(first, begun, upto, walks, space):
         space.control[team.home + teams.SUMS + team.block] = running
 
 
-@kernel(max_registers=REGISTERS)
+@kernel((_int, WALKS, SPACE), max_registers=REGISTERS)
 def add_lists(first, walks, space):
     """Add up what walks carry to the candidates of a group (:func:`gpukit.kpar.starts_cuda.add_starts_together`)."""
     pool = cuda.shared.array(POOL, int64)
@@ -180,7 +182,7 @@ def add_lists(first, walks, space):
     )  # fmt: skip
 
 
-@kernel
+@kernel((_int, SPACE))
 def score_candidates(first, space):
     """Write the scores of a group's candidates, reserve and what walks brought; a thread owns one at a time."""
     _, _, places = union_of(space, first)
@@ -194,7 +196,7 @@ def score_candidates(first, space):
             j += cuda.gridsize(1)
 
 
-@kernel
+@kernel((_int, SPACE))
 def forget_lists(first, space):
     """Set WALKED of all slots of a group to zero again; a thread owns a place of the list."""
     _, counter, _ = union_of(space, first)
@@ -222,16 +224,3 @@ def gather_together(slots: int, n: int, walks: Walks, space: Space) -> None:
             launch(add_lists, grid, block, first, walks, space)
         launch(score_candidates, grid, block, first, space)
         launch(forget_lists, grid, block, first, space)
-
-
-_int = numba.int64
-
-KERNELS = {
-    "lay_side_by_side": (lay_side_by_side, (_int, SPACE)),
-    "unite": (unite, (_int, SPACE)),
-    "measure_lists": (measure_lists, (_int, numba.boolean, _int, WALKS, SPACE)),
-    "add_lists": (add_lists, (_int, WALKS, SPACE)),
-    "score_candidates": (score_candidates, (_int, SPACE)),
-    "forget_lists": (forget_lists, (_int, SPACE)),
-}
-"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-import numba
 import numpy as np
-from numba import cuda, int64, uint64
+from numba import int64, uint64
 
 from gpukit.device.arrays import xp
-from gpukit.device.compiled import kernel
+from gpukit.device.kernels import cuda, kernel
 from gpukit.graph.csr import Graph
 from gpukit.graph.probabilities import edge_weights
 from gpukit.kpar.problem import Params
@@ -18,7 +17,7 @@ BYTES_PER_EDGE = 28
 """Memory that an edge takes at most while :func:`edge_chances` works; 8 bytes of it stay."""
 
 
-@kernel
+@kernel(("int64[::1]", "uint64[::1]", "uint64[::1]"))
 def row_chances(indptr, sums, chances):
     """Write ⌊2**64 · (sum up to an edge) / (sum of its row)⌋, and 0 for the last edge of a row.
 
@@ -70,7 +69,3 @@ def edge_chances(graph: Graph) -> Any:
 def chances_for(graph: Graph, params: Params) -> Any:
     """Return :func:`edge_chances` where edges are weighted, or None where they count alike."""
     return edge_chances(graph) if params.weighted else None
-
-
-KERNELS = {"row_chances": (row_chances, (numba.int64[::1], numba.uint64[::1], numba.uint64[::1]))}
-"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

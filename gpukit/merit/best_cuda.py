@@ -2,7 +2,9 @@
 
 from collections import namedtuple
 
-from numba import cuda, int64
+from numba import int64
+
+from gpukit.device.kernels import cuda, device
 
 BLOCK = 256
 """Threads of a block, at most."""
@@ -12,7 +14,7 @@ class Best(namedtuple("Best", "vertex count cost")):
     """A vertex for each thread of a block, with its count and its cost, in shared memory."""
 
 
-@cuda.jit(device=True)
+@device
 def better(count, cost, v, other_count, other_cost, other):
     """Return whether the first vertex has the larger count per cost, or the same and the lower id; -1 is no vertex."""
     if other < 0 or v < 0:
@@ -21,7 +23,7 @@ def better(count, cost, v, other_count, other_cost, other):
     return left > right or (left == right and v < other)
 
 
-@cuda.jit(device=True)
+@device
 def best_of_block(vertex, count, cost, best):
     """Leave the best of the vertices that a block's threads give (-1: none) in the first places of ``best``."""
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
@@ -42,7 +44,7 @@ def best_of_block(vertex, count, cost, best):
         half //= 2
 
 
-@cuda.jit(device=True)
+@device
 def best_of_grid_share(work, costs):
     """Return the best of every so many-th vertex, from the thread's own number on, with its count and cost."""
     top, top_count, top_cost = int64(-1), int64(0), int64(1)
@@ -53,7 +55,7 @@ def best_of_grid_share(work, costs):
     return top, top_count, top_cost
 
 
-@cuda.jit(device=True)
+@device
 def write_champion(best, champions):
     """Write the best vertex of a block for the others, or the host."""
     if cuda.threadIdx.x == 0:

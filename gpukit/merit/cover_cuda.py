@@ -9,10 +9,9 @@ through all vertices and one through all uncovered sets.
 
 from collections import namedtuple
 
-import numba
-from numba import cuda, int32, int64, types, uint32
+from numba import int32, int64, uint32
 
-from gpukit.device.compiled import kernel
+from gpukit.device.kernels import cuda, device, group, kernel
 from gpukit.merit.best_cuda import BLOCK, Best, best_of_block, best_of_grid_share, better, write_champion
 from gpukit.merit.discover_cuda import BATCH, find_marked
 from gpukit.merit.table_cuda import AHEAD, at, contiguous_run, load_ahead, mark, marked, ring_of
@@ -37,7 +36,7 @@ judge's), members of the sets that count and of the judge's; candidates of each 
 seeds and gains begin, and after them the first candidates: counts in the upper halves, costs in the lower ones."""
 
 
-step = cuda.jit(device=True, inline="always")
+step = device(inline="always")
 """Marks a step of :func:`select`: Numba puts it where it is called, before the compiler orders what it loads."""
 
 
@@ -75,7 +74,7 @@ class Block(namedtuple("Block", "current names price marks shared")):
     """The candidates in a block's shared memory: counts, ids, costs; classes of ratios, or marks; and two numbers."""
 
 
-@cuda.jit(device=True)
+@device
 def _class(count, cost):
     """Return the class of a ratio, never falling with it; 0 for a count of 0."""
     ratio = (int64(count) << 31) // int64(cost)
@@ -86,14 +85,14 @@ def _class(count, cost):
     return 32 * bits + int32(ratio >> max(bits - 5, 0) & 31) if ratio > 0 else 0
 
 
-@cuda.jit(device=True)
+@device
 def _member(ring, start, i, size):
     """Return member i of a set in a ring, or -1 beyond its end; no branch stands before the load."""
     v = ring.entries[at(ring, start + min(int64(i), size - 1))]
     return v if i < size else int32(-1)
 
 
-@cuda.jit(device=True)
+@device
 def _count_members(ring, start, size, lane, change, counts):
     """Add ``change`` to the counts of the members of a set; a warp, four loads a thread at once."""
     for i in range(lane, size, 128):
@@ -110,7 +109,7 @@ def _count_members(ring, start, size, lane, change, counts):
             cuda.atomic.add(counts, fourth, change)
 
 
-@cuda.jit(device=True)
+@device
 def _list_set(ring, start, size, lane, r, marks, space):
     """Enter a set in the lists of the candidates in it, which are marked; a warp."""
     got, places = cuda.local.array(AHEAD, int32), cuda.local.array(AHEAD, int32)
@@ -135,7 +134,7 @@ def _list_set(ring, start, size, lane, r, marks, space):
         done += piece
 
 
-@cuda.jit(device=True)
+@device
 def _take(v, turn, space):
     """Take one occurrence of a vertex out of the counts."""
     c = space.slot[v]
@@ -344,7 +343,13 @@ def _count_hits(judge, judge_high, space, found, result):
         cuda.atomic.add(result, HITS, hits)
 
 
-@kernel(max_registers=64)
+_i32, _i64, _int = "int32[::1]", "int64[::1]", "int64"
+_lists = group(Lists, _i32, _i32, _i32, _int)
+_matrices = "int64[:, ::1]", "int32[:, ::1]"
+_space = group(Space, _i32, _i32, _i32, "uint8[::1]", _matrices[0], _i32, _i32, _i64, _i32, _i32, _matrices[1])
+
+
+@kernel((_lists, _int, _int, _i64, _lists, _int, _i64, _i32, _int, _i32, _space, _i64), max_registers=64)
 def select(sets, low, high, control, judge, judge_high, judge_control, costs, b, counts, space, result):
     """Choose up to b vertices from the sets 0 … high - 1, and count the sets of the judge they hit; cooperative.
 
@@ -450,14 +455,3 @@ def select(sets, low, high, control, judge, judge_high, judge_control, costs, b,
         space.is_seed[result[RESULT + i]] = 0
     if thread == 0:
         result[CHOSEN] = chosen
-
-
-_i32, _i64, _int, _group = numba.int32[::1], numba.int64[::1], numba.int64, types.BaseTuple.from_types
-_lists = _group((_i32, _i32, _i32, _int), Lists)
-_matrices = numba.int64[:, ::1], numba.int32[:, ::1]
-_space = _group((_i32, _i32, _i32, numba.uint8[::1], _matrices[0], _i32, _i32, _i64, _i32, _i32, _matrices[1]), Space)
-
-KERNELS = {
-    "select": (select, (_lists, _int, _int, _i64, _lists, _int, _i64, _i32, _int, _i32, _space, _i64)),
-}
-"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

@@ -5,10 +5,9 @@ Which sets hold a seed is looked up in each, so that no set is read but those th
 
 from collections import namedtuple
 
-import numba
-from numba import cuda, int32, int64, types, uint32
+from numba import int32, int64, uint32
 
-from gpukit.device.compiled import kernel
+from gpukit.device.kernels import cuda, device, group, kernel
 from gpukit.merit import cover_cuda as cover
 from gpukit.merit.best_cuda import BLOCK, Best
 from gpukit.merit.cover_cuda import (
@@ -39,7 +38,7 @@ class Lists(namedtuple("Lists", "entries length sizes")):
     """A collection: all tables, the length of each, and how many members each has."""
 
 
-@cuda.jit(device=True)
+@device
 def _take_piece(sets, r, first, turn, space):
     """Take ``AHEAD`` members for each thread out of the counts (turn < 0: of all vertices, as if none were candidates).
 
@@ -135,7 +134,13 @@ def _count_hits(judge, judge_high, chosen, result):
         cuda.atomic.add(result, HITS, hits)
 
 
-@kernel(max_registers=64)
+_i32, _i64, _int = "int32[::1]", "int64[::1]", "int64"
+_lists = group(Lists, _i32, _int, _i32)
+_matrices = "int64[:, ::1]", "int32[:, ::1]"
+_space = group(Space, _i32, _i32, _i32, "uint8[::1]", _matrices[0], _i32, _i32, _i64, _i32, _i32, _matrices[1])
+
+
+@kernel((_lists, _int, _int, _i64, _lists, _int, _i64, _i32, _int, _matrices[1], _space, _i64), max_registers=64)
 def select(sets, parts, high, control, judge, judge_high, judge_control, costs, b, counts, space, result):
     """Choose up to b vertices from the sets 0 … high - 1, and count the sets of the judge they hit; cooperative.
 
@@ -212,14 +217,3 @@ def select(sets, parts, high, control, judge, judge_high, judge_control, costs, 
         space.is_seed[result[RESULT + i]] = 0
     if thread == 0:
         result[CHOSEN] = chosen
-
-
-_i32, _i64, _int, _group = numba.int32[::1], numba.int64[::1], numba.int64, types.BaseTuple.from_types
-_lists = _group((_i32, _int, _i32), Lists)
-_matrices = numba.int64[:, ::1], numba.int32[:, ::1]
-_space = _group((_i32, _i32, _i32, numba.uint8[::1], _matrices[0], _i32, _i32, _i64, _i32, _i32, _matrices[1]), Space)
-
-KERNELS = {
-    "select": (select, (_lists, _int, _int, _i64, _lists, _int, _i64, _i32, _int, _matrices[1], _space, _i64)),
-}
-"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

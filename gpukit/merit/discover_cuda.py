@@ -2,10 +2,9 @@
 
 from collections import namedtuple
 
-import numba
-from numba import cuda, int32, int64, types, uint32
+from numba import int32, int64, uint32
 
-from gpukit.device.compiled import kernel
+from gpukit.device.kernels import cuda, device, group, kernel
 from gpukit.merit.rule import root_count
 from gpukit.merit.table_cuda import AHEAD, at, contiguous_run, hashed, load_ahead, may_contain, ring_of
 from gpukit.merit.update_cuda import CHANGED, GROWN, POLLUTED, SAME
@@ -38,7 +37,7 @@ class Changes(namedtuple("Changes", "flags load changed control")):
     """
 
 
-@cuda.jit(device=True)
+@device
 def find_marked(starts, sizes, entries, segments, low, high, marks, found):
     """Look through up to BATCH sets low … for members v with ``marks[v] == 1``; one block.
 
@@ -58,7 +57,16 @@ def find_marked(starts, sizes, entries, segments, low, high, marks, found):
     cuda.syncthreads()
 
 
-@kernel
+_u8, _u32, _i32, _i64 = "uint8[::1]", "uint32[::1]", "int32[::1]", "int64[::1]"
+_int = "int64"
+
+
+@kernel(
+    (
+        _u8, _u32, _int, _int, "uint64", *5 * (_int,),
+        group(Lists, _i32, _i32, _i32, _i32), group(Changes, _u8, _i32, _i32, _i64),
+    )
+)  # fmt: skip
 def discover(dead, filter_of, living, eta, seed, root_tag, first, segments, low, high, sets, changes):
     """Flag what the round did to the sets low … high - 1, and list the segments with sets that changed; any grid.
 
@@ -124,7 +132,7 @@ def discover(dead, filter_of, living, eta, seed, root_tag, first, segments, low,
         place += cuda.gridDim.x * BATCH
 
 
-@kernel
+@kernel((_i32, _int, _int, _u8, _u32, "uint32[:, ::1]"))
 def mark_dead(deaths, before, died, dead, filter_of, visited):
     """Mark the vertices ``deaths[before:died]`` as dead, in the filter and every bitmap too; any grid.
 
@@ -137,17 +145,3 @@ def mark_dead(deaths, before, died, dead, filter_of, visited):
             bit = hashed(v, FILTER_BITS)
             cuda.atomic.or_(filter_of, bit >> 5, uint32(uint32(1) << uint32(bit & 31)))
         cuda.atomic.or_(visited, (row, v >> 5), uint32(uint32(1) << uint32(v & 31)))
-
-
-_u8, _u32, _i32, _i64 = (t[::1] for t in (numba.uint8, numba.uint32, numba.int32, numba.int64))
-_int, _group = numba.int64, types.BaseTuple.from_types
-
-KERNELS = {
-    "discover": (
-        discover,
-        (_u8, _u32, _int, _int, numba.uint64, *(_int,) * 5)
-        + (_group((_i32,) * 4, Lists), _group((_u8, _i32, _i32, _i64), Changes)),
-    ),
-    "mark_dead": (mark_dead, (_i32, _int, _int, _u8, _u32, numba.uint32[:, ::1])),
-}
-"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

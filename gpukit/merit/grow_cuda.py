@@ -6,8 +6,9 @@ Its members need no bitmap: they are copied and marked, and vertices that may be
 
 from collections import namedtuple
 
-from numba import cuda, int32, int64, uint64
+from numba import int32, int64, uint64
 
+from gpukit.device.kernels import cuda, device
 from gpukit.device.philox import draw4
 from gpukit.merit import table_cuda as table
 from gpukit.merit.rule import SEQUENCE
@@ -31,7 +32,7 @@ class Task(namedtuple("Task", "sample wanted roots size start")):
     """
 
 
-@cuda.jit(device=True)
+@device
 def write(v, record, block):
     """Append a vertex to the set, if there is room; it is counted anyway."""
     place = int64(cuda.atomic.add(block.counters, TAIL, int32(1)))
@@ -39,14 +40,14 @@ def write(v, record, block):
         record.ring.entries[at(record.ring, record.start + place)] = v
 
 
-@cuda.jit(device=True)
+@device
 def root_of(word, n, key, sample):
     """Return the vertex at a place of a set's root sequence, or -1 if there is none."""
     product = uint64(word_of(draw4(key.seed, key.root_tag, sample, SEQUENCE, word >> 2), word & 3)) * uint64(n)
     return int64(-1) if biased(product, n) else int64(product >> uint64(32))
 
 
-@cuda.jit(device=True)
+@device
 def copy_members(task, record, block):
     """Copy the members of a set to its new record, behind the roots that it will have, and mark them; one block."""
     i = cuda.threadIdx.x
@@ -58,7 +59,7 @@ def copy_members(task, record, block):
     table.move(record.ring, task.start, record.start, task.size, task.roots, gap, block.marks, True)
 
 
-@cuda.jit(device=True)
+@device
 def add_roots(task, cursor, dead, key, record, block):
     """Write the roots that a clean set gains into its new record; one block; return the words used.
 
@@ -130,7 +131,7 @@ def add_roots(task, cursor, dead, key, record, block):
             j += block_size
 
 
-@cuda.jit(device=True)
+@device
 def drop_promoted(task, promoted, record, block):
     """Copy the members of a set again, but those that became roots; one block. Sets ``counters[TAIL]``."""
     tid, block_size, ring = cuda.threadIdx.x, cuda.blockDim.x, record.ring
@@ -153,7 +154,7 @@ def drop_promoted(task, promoted, record, block):
     table.clear_table(block)
 
 
-@cuda.jit(device=True)
+@device
 def append_unmarked(kids, indices, dead, record, block):
     """Append the tails of live edges that are alive and not marked, and enter the others in the table; one block."""
     j = int64(cuda.threadIdx.x)
@@ -167,7 +168,7 @@ def append_unmarked(kids, indices, dead, record, block):
         j += cuda.blockDim.x
 
 
-@cuda.jit(device=True)
+@device
 def append_unmatched(tail, record, block):
     """Append the vertices in the table that are not among a set's members, and empty it; one block, a barrier."""
     table.match_members(block, record.ring, record.start, int64(0), tail, SAME_KIND)

@@ -7,10 +7,9 @@ where it is (``search_cuda.py``). So does one that loses members which none of t
 
 from collections import namedtuple
 
-import numba
-from numba import cuda, int32, int64, types, uint32, uint64
+from numba import int32, int64, uint32, uint64
 
-from gpukit.device.compiled import kernel
+from gpukit.device.kernels import cuda, device, group, kernel
 from gpukit.device.philox import draw4
 from gpukit.device.select import for_kernels
 from gpukit.merit import rule
@@ -133,14 +132,14 @@ class Queues(namedtuple("Queues", "few many waiting")):
     """
 
 
-@cuda.jit(device=True)
+@device
 def first_place(v, r, length):
     """Return the place of a set's table from which on a vertex is looked for."""
     spread = (uint64(v) * uint64(_SPREAD) + uint64(r) * uint64(_SHIFT)) & uint64(0xFFFFFFFF)
     return int64((spread * uint64(length)) >> uint64(32))
 
 
-@cuda.jit(device=True)
+@device
 def find(entries, length, r, v):
     """Return where a vertex is in ``entries`` as a member of a set, or -1."""
     base, place = int64(r) * length, first_place(v, r, length)
@@ -154,13 +153,13 @@ def find(entries, length, r, v):
     return int64(-1)
 
 
-@cuda.jit(device=True)
+@device
 def holds(entries, length, r, v):
     """Return whether a set holds a vertex."""
     return find(entries, length, r, v) >= 0
 
 
-@cuda.jit(device=True)
+@device
 def member_of(held):
     """Return the vertex in a place of a table, or -1."""
     if held >= EMPTY:
@@ -168,7 +167,7 @@ def member_of(held):
     return int64(-2) - held if held != GONE else int64(-1)
 
 
-@cuda.jit(device=True)
+@device
 def insert(tables, r, v):
     """Make a vertex a member of a set; return 1 if it was none before, 0 if it was, -1 if there is no room."""
     base, place = int64(r) * tables.length, first_place(v, r, tables.length)
@@ -184,7 +183,7 @@ def insert(tables, r, v):
     return -1
 
 
-@cuda.jit(device=True)
+@device
 def insert_root(tables, r, v):
     """Make a vertex a root of a set; return 2 if it was no member, 1 if no root, 0 if it was, -1 without room."""
     base, place = int64(r) * tables.length, first_place(v, r, tables.length)
@@ -202,7 +201,7 @@ def insert_root(tables, r, v):
     return -1
 
 
-@cuda.jit(device=True)
+@device
 def note(r, v, change, tally):
     """Take note that a set gains or loses a member."""
     part = int(tally.part_of[r])
@@ -210,13 +209,13 @@ def note(r, v, change, tally):
         cuda.atomic.add(tally.counts, (part, v), int32(change))
 
 
-@cuda.jit(device=True)
+@device
 def wanted_roots(r, remaining, key, first):
     """Return how many roots a set of this round has."""
     return rule.root_count(remaining.living, remaining.eta, key.seed, key.root_tag, int64(first) + r)
 
 
-@cuda.jit(device=True)
+@device
 def _may_lead_on(v, edges, key, sample, live):
     """Return whether members of a set may come through a vertex that died, or in its place.
 
@@ -240,7 +239,7 @@ def _may_lead_on(v, edges, key, sample, live):
         draw += CALLS_PER_ROW
 
 
-@cuda.jit(device=True)
+@device
 def _look_for(v, q, r, tables, numbers, found):
     """Note where a vertex that died is in a set, number q of a block."""
     at = find(tables.entries, tables.length, r, v)
@@ -251,7 +250,7 @@ def _look_for(v, q, r, tables, numbers, found):
             found.places[i] = at
 
 
-@cuda.jit(device=True)
+@device
 def _let_die(at, low, edges, key, first, tables, tally, found, live):
     """Take a dead member out of its set, one of those from ``low`` on; or note that this is to be drawn again."""
     r = at // tables.length
@@ -266,8 +265,22 @@ def _let_die(at, low, edges, key, first, tables, tally, found, live):
     note(r, v, -1, tally)
 
 
+_u8, _i32, _u32, _i64, _u64 = "uint8[::1]", "int32[::1]", "uint32[::1]", "int64[::1]", "uint64[::1]"
+_int = "int64"
+REMAINING = group(rule.Remaining, _u8, _int, _int, _i32, "boolean")
+KEY = group(rule.Key, "uint64", _int, _int)
+DEATHS = group(Deaths, _i32, _int, _int, _i32, _int)
+TABLES_TYPE = group(Tables, _i32, _int, _i32, _i32, _i64, _i32)
+QUEUES_TYPE = group(Queues, _i32, _i32, "int64[:, ::1]")
+TALLY = group(Tally, "int32[:, ::1]", _u8, _i64)
+EDGES = group(rule.InEdges, "uint32[:, ::1]", _i32, _u32, _u64, _int, "uint64", _u32)
+"""Types of what kernels take."""
+
+
 # whole: what happens to a batch of sets, step by step
-@kernel(max_registers=DISCOVER_REGISTERS)
+@kernel(
+    (EDGES, DEATHS, REMAINING, KEY, _int, _int, _int, TABLES_TYPE, QUEUES_TYPE, TALLY), max_registers=DISCOVER_REGISTERS
+)
 def discover(edges, deaths, remaining, key, first, low, high, tables, queues, tally):
     """List those of the sets low … high - 1 that the deaths changed; any grid.
 
@@ -349,7 +362,7 @@ def discover(edges, deaths, remaining, key, first, low, high, tables, queues, ta
         place += cuda.gridDim.x * BATCH
 
 
-@kernel
+@kernel((TABLES_TYPE, _int, _int, _int, _int, TALLY))
 def count_sets(tables, low, high, part, change, tally):
     """Let the sets low … high - 1 belong to a part, and change its counts by ``change`` for each member; any grid.
 
@@ -377,7 +390,7 @@ def count_sets(tables, low, high, part, change, tally):
         r += cuda.gridDim.x * warps
 
 
-@kernel
+@kernel((_i32, _int, _int, _int, TABLES_TYPE, _i64))
 def move_sets(old, old_length, low, high, tables, control):
     """Enter the members of the sets low … high - 1 in longer tables, which are empty; any grid.
 
@@ -400,23 +413,3 @@ def move_sets(old, old_length, low, high, tables, control):
                     cuda.atomic.or_(control, OVERFLOW, int64(TABLES))
             i += cuda.blockDim.x
         item += cuda.gridDim.x
-
-
-_u8, _i32, _u32, _i64, _u64 = (t[::1] for t in (numba.uint8, numba.int32, numba.uint32, numba.int64, numba.uint64))
-_int, _group = numba.int64, types.BaseTuple.from_types
-
-REMAINING = _group((_u8, _int, _int, _i32, numba.boolean), rule.Remaining)
-KEY = _group((numba.uint64, _int, _int), rule.Key)
-DEATHS = _group((_i32, _int, _int, _i32, _int), Deaths)
-TABLES_TYPE = _group((_i32, _int, _i32, _i32, _i64, _i32), Tables)
-QUEUES_TYPE = _group((_i32, _i32, numba.int64[:, ::1]), Queues)
-TALLY = _group((numba.int32[:, ::1], _u8, _i64), Tally)
-EDGES = _group((numba.uint32[:, ::1], _i32, _u32, _u64, _int, numba.uint64, _u32), rule.InEdges)
-"""Types of what kernels take."""
-
-KERNELS = {
-    "discover": (discover, (EDGES, DEATHS, REMAINING, KEY, _int, _int, _int, TABLES_TYPE, QUEUES_TYPE, TALLY)),
-    "count_sets": (count_sets, (TABLES_TYPE, _int, _int, _int, _int, TALLY)),
-    "move_sets": (move_sets, (_i32, _int, _int, _int, TABLES_TYPE, _i64)),
-}
-"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

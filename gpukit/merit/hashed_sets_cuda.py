@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gpukit.device.arrays import Buffer, begin_to_read, cooperative_grid, resident_blocks, xp
-from gpukit.device.launch import launch
+from gpukit.device.arrays import Buffer, begin_to_read, resident_blocks, xp
+from gpukit.device.launch import cooperative_grid, launch
 from gpukit.merit import cover_cuda, cover_hashed_cuda, search_cuda
 from gpukit.merit import hashed_cuda as kernels
 from gpukit.merit.residual import Residual

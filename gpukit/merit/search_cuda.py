@@ -5,10 +5,9 @@ Roots are drawn first; then one search goes on from all that are new, of all set
 
 from collections import namedtuple
 
-import numba
-from numba import cuda, int32, int64, uint32
+from numba import int32, int64, uint32
 
-from gpukit.device.compiled import kernel
+from gpukit.device.kernels import cuda, device, kernel
 from gpukit.merit.grow_cuda import root_of
 from gpukit.merit.hashed_cuda import (
     EDGES,
@@ -72,7 +71,7 @@ class Block(namedtuple("Block", "tid size numbers base stage sets stack")):
     """
 
 
-@cuda.jit(device=True)
+@device
 def _add_probes(probes, found, tally):
     """Add up what the threads of a block found: an atomic on one address for each of them would take too long."""
     if cuda.threadIdx.x == 0:
@@ -85,7 +84,10 @@ def _add_probes(probes, found, tally):
         cuda.atomic.add(tally.control, PROBES, found[0])
 
 
-@kernel
+_int = "int64"
+
+
+@kernel((REMAINING, KEY, _int, TABLES_TYPE, QUEUES_TYPE, TALLY))
 def add_few_roots(remaining, key, first, tables, queues, tally):
     """Draw the roots that the sets of the list ``few`` lack; blocks of ``BLOCK`` threads, any grid.
 
@@ -146,7 +148,7 @@ def add_few_roots(remaining, key, first, tables, queues, tally):
     _add_probes(probes, found, tally)
 
 
-@cuda.jit(device=True)
+@device
 def _empty(r, tables, tally):
     """Take all members out of a set; one block."""
     got = cuda.local.array(AHEAD, int32)
@@ -167,7 +169,7 @@ def _empty(r, tables, tally):
         i = uint32(i + AHEAD * stride)
 
 
-@kernel(max_registers=REGISTERS)
+@kernel((REMAINING, KEY, _int, _int, _int, TABLES_TYPE, QUEUES_TYPE, TALLY), max_registers=REGISTERS)
 def add_roots(remaining, key, first, begin, end, tables, queues, tally):
     """Draw the roots that the sets begin … end - 1 of the list ``many`` lack; any grid, ``MAX_BLOCK`` threads at most.
 
@@ -239,7 +241,7 @@ def add_roots(remaining, key, first, begin, end, tables, queues, tally):
         cuda.atomic.add(tally.control, PROBES, probes)
 
 
-@cuda.jit(device=True)
+@device
 def _is_new(u, r, dead, tables, tally):
     """Make a vertex that reaches a set a member of it; return whether it is to be searched from."""
     # Both are read before either is asked for.
@@ -255,7 +257,7 @@ def _is_new(u, r, dead, tables, tally):
     return got > 0
 
 
-@cuda.jit(device=True)
+@device
 def _push(r, v, queue, queues, tally):
     """Let a member wait for the next turn; a thread alone."""
     place = cuda.atomic.add(tally.control, QUEUED + (queue + 1) % 3, int64(1))
@@ -265,7 +267,7 @@ def _push(r, v, queue, queues, tally):
         cuda.atomic.or_(tally.control, OVERFLOW, int64(QUEUES))
 
 
-@cuda.jit(device=True)
+@device
 def _stage_live_edges(r, v, turn, half, edges, remaining, key, sample, tables, queues, tally, block, live):
     """Draw the live in-edges of a member of a set, and note them; follow at once, and alone, what finds no room.
 
@@ -293,7 +295,7 @@ def _stage_live_edges(r, v, turn, half, edges, remaining, key, sample, tables, q
         draw += CALLS_PER_ROW
 
 
-@cuda.jit(device=True)
+@device
 def _spill(low, high, turn, queues, tally, block):
     """Let the members low … high - 1 of a block's stack wait for the next turn instead; one block."""
     capacity = int64(queues.waiting.shape[1])
@@ -311,7 +313,7 @@ def _spill(low, high, turn, queues, tally, block):
     cuda.syncthreads()
 
 
-@kernel(max_registers=REGISTERS)
+@kernel((EDGES, REMAINING, KEY, _int, "boolean", TABLES_TYPE, QUEUES_TYPE, TALLY), max_registers=REGISTERS)
 def search(edges, remaining, key, first, last, tables, queues, tally):
     """Add to the sets all that reaches the members that wait (procedure Probe); cooperative, any block.
 
@@ -383,13 +385,3 @@ def search(edges, remaining, key, first, last, tables, queues, tally):
         grid.sync()
         turn += 1
     _add_probes(probes, base, tally)
-
-
-_int = numba.int64
-
-KERNELS = {
-    "add_few_roots": (add_few_roots, (REMAINING, KEY, _int, TABLES_TYPE, QUEUES_TYPE, TALLY)),
-    "add_roots": (add_roots, (REMAINING, KEY, _int, _int, _int, TABLES_TYPE, QUEUES_TYPE, TALLY)),
-    "search": (search, (EDGES, REMAINING, KEY, _int, numba.boolean, TABLES_TYPE, QUEUES_TYPE, TALLY)),
-}
-"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

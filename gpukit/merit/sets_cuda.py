@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from gpukit.device.arrays import Buffer, begin_to_read, cooperative_grid, xp
-from gpukit.device.launch import launch
+from gpukit.device.arrays import Buffer, begin_to_read, xp
+from gpukit.device.launch import cooperative_grid, launch
 from gpukit.device.memory import check_budget
 from gpukit.device.philox import Stream
 from gpukit.merit import cover_cuda, discover_cuda

@@ -8,7 +8,9 @@ memory for each member, set before the search and cleared after it.
 
 from collections import namedtuple
 
-from numba import cuda, int32, int64, uint32, uint64
+from numba import int32, int64, uint32, uint64
+
+from gpukit.device.kernels import cuda, device
 
 STAGE = 256
 """Live edges, or vertices drawn as roots, that a block holds at a time."""
@@ -59,19 +61,19 @@ class Block(namedtuple("Block", "tid size counters stage keys met marks")):
     """
 
 
-@cuda.jit(device=True)
+@device
 def wrapped(place, length):
     """Return a place in a ring for one below twice its length."""
     return place - length if place >= length else place
 
 
-@cuda.jit(device=True)
+@device
 def ring_of(entries, r, segments, length):
     """Return the ring of a set."""
     return Ring(entries, int64(uint32(r) % uint32(segments)) * length, length)
 
 
-@cuda.jit(device=True)
+@device
 def at(ring, place):
     """Return where among all entries one of a ring lies, for a place below twice its length (of at most 2**31).
 
@@ -81,21 +83,21 @@ def at(ring, place):
     return uint64(ring.base) + uint64(min(uint32(place), before))
 
 
-@cuda.jit(device=True)
+@device
 def contiguous_run(ring, start, low, high):
     """Return the entries of a ring from place ``low`` of a record on, and how many come before the ring or it ends."""
     place = wrapped(start + low, ring.length)
     return ring.entries[ring.base + place :], min(high - low, ring.length - place)
 
 
-@cuda.jit(device=True)
+@device
 def hashed(v, bits):
     """Return so many bits that stand for a vertex (multiplicative hashing)."""
     spread = uint32((uint64(v) * uint64(_SPREAD)) & uint64(0xFFFFFFFF))
     return uint32(spread >> uint32(32 - bits))
 
 
-@cuda.jit(device=True)
+@device
 def marked(marks, bits, v):
     """Return 1 if a vertex may be marked, 0 if it is not."""
     spread = hashed(v, bits + 15)
@@ -104,14 +106,14 @@ def marked(marks, bits, v):
     return uint32(word >> a) & uint32(word >> b) & uint32(word >> c) & uint32(1)
 
 
-@cuda.jit(device=True)
+@device
 def may_contain(filter_, v, bits):
     """Return whether a filter of 2**bits bits may hold a vertex: never 0 for one that it does."""
     bit = hashed(v, bits)
     return uint32(filter_[uint32(bit >> uint32(5))] >> (bit & uint32(31))) & uint32(1)
 
 
-@cuda.jit(device=True)
+@device
 def mark(marks, bits, v):
     """Mark a vertex in 2**bits words; return whether nobody did before: then it is not among those marked."""
     spread = hashed(v, bits + 15)
@@ -120,7 +122,7 @@ def mark(marks, bits, v):
     return cuda.atomic.or_(marks, uint32(spread >> uint32(15)), three) & three != three
 
 
-@cuda.jit(device=True)
+@device
 def load_ahead(entries, i, stride, last, got):
     """Read ``AHEAD`` entries, i and those ``stride`` apart behind it, or the last one instead; return if all are ids.
 
@@ -133,7 +135,7 @@ def load_ahead(entries, i, stride, last, got):
     return signs >= 0
 
 
-@cuda.jit(device=True)
+@device
 def _copy_run(source, target, count, marks, marking):
     """Copy the first entries of an array to another one, and mark them if so asked; one block.
 
@@ -151,7 +153,7 @@ def _copy_run(source, target, count, marks, marking):
         i = uint32(i + AHEAD * block_size)
 
 
-@cuda.jit(device=True)
+@device
 def move(ring, start, target, count, gap_at, gap, marks, marking):
     """Copy consecutive entries of a ring to where they do not overlap those; one block. Marks them if so asked.
 
@@ -167,7 +169,7 @@ def move(ring, start, target, count, gap_at, gap, marks, marking):
         done += piece
 
 
-@cuda.jit(device=True)
+@device
 def clear_table(block):
     """Empty the table of a block, which needs a barrier before it is used."""
     place = cuda.threadIdx.x
@@ -176,7 +178,7 @@ def clear_table(block):
         place += cuda.blockDim.x
 
 
-@cuda.jit(device=True)
+@device
 def enter(block, v):
     """Enter a vertex, as one that was not met; return its place, or -1 if it is there."""
     place = hashed(v, TABLE_BITS)
@@ -190,7 +192,7 @@ def enter(block, v):
         place = (place + 1) & (TABLE - 1)
 
 
-@cuda.jit(device=True)
+@device
 def find(block, v):
     """Return the place of a vertex, or -1."""
     place = hashed(v, TABLE_BITS)
@@ -203,7 +205,7 @@ def find(block, v):
         place = (place + 1) & (TABLE - 1)
 
 
-@cuda.jit(device=True)
+@device
 def match_members(block, ring, start, low, high, kind):
     """Note which vertices of the table are among the entries low … high - 1 of a record; one block.
 
@@ -231,7 +233,7 @@ def match_members(block, ring, start, low, high, kind):
         low += piece
 
 
-@cuda.jit(device=True)
+@device
 def count_members(ring, start, low, high, change, counts):
     """Add ``change`` to the count of each entry low … high - 1 of a record; one block, an atomic each."""
     i = low + cuda.threadIdx.x

@@ -14,9 +14,9 @@ does without: what it may have met is looked for in the set itself (``grow_cuda.
 from collections import namedtuple
 
 import numba
-from numba import cuda, int32, int64, types, uint32
+from numba import int32, int64, uint32
 
-from gpukit.device.compiled import kernel
+from gpukit.device.kernels import cuda, device, group, kernel
 from gpukit.device.philox import draw4
 from gpukit.device.select import for_kernels, simulated
 from gpukit.merit import grow_cuda as grow
@@ -86,7 +86,7 @@ class Bitmap(namedtuple("Bitmap", "words row")):
     """The bitmap of a block: a row of ``words``; those of dead vertices and of what a search met are set."""
 
 
-@cuda.jit(device=True)
+@device
 def _append(v, bitmap, record, block):
     """Append a vertex to the set, unless its bit is set, as that of a member or a dead vertex is; then set it."""
     bit = uint32(uint32(1) << uint32(v & 31))
@@ -94,7 +94,7 @@ def _append(v, bitmap, record, block):
         grow.write(v, record, block)
 
 
-@cuda.jit(device=True)
+@device
 def _append_old(start, low, high, bitmap, record, block, counted, counts):
     """Append the members low … high - 1 of a set to its new record, but those that are there; one block.
 
@@ -120,7 +120,7 @@ def _append_old(start, low, high, bitmap, record, block, counted, counts):
         low += piece
 
 
-@cuda.jit(device=True)
+@device
 def _clear_bits(tail, bitmap, record):
     """Clear the bits of all members; one block."""
     got = cuda.local.array(AHEAD, int32)
@@ -137,7 +137,7 @@ def _clear_bits(tail, bitmap, record):
         low += piece
 
 
-@cuda.jit(device=True)
+@device
 def _reset_bitmap(bitmap, dead):
     """Set a bitmap to the dead vertices; one block; for after a search that found no room."""
     for word in range(cuda.threadIdx.x, bitmap.words.shape[1], cuda.blockDim.x):
@@ -148,7 +148,7 @@ def _reset_bitmap(bitmap, dead):
         bitmap.words[bitmap.row, word] = bits
 
 
-@cuda.jit(device=True)
+@device
 def _drop_set(r, sets, ring, counted, counts):
     """Take the members of a polluted set out of the counts, and let its record count no more; one block."""
     if counted:
@@ -158,7 +158,7 @@ def _drop_set(r, sets, ring, counted, counts):
         sets.starts[r] = -1
 
 
-@cuda.jit(device=True)
+@device
 def _compact(ring, starts, head, used, block):
     """Go once round a ring, moving the records that count to its head; return head and entries used; one block."""
     source, left = wrapped(head - used + ring.length, ring.length), used
@@ -180,7 +180,7 @@ def _compact(ring, starts, head, used, block):
     return head, used
 
 
-@cuda.jit(device=True)
+@device
 def _begin_record(task, cursor, dead, key, bitmap, record, block, counted, counts):
     """Write all roots of a set, and behind them the members that it keeps; one block; return the words used.
 
@@ -211,7 +211,7 @@ def _begin_record(task, cursor, dead, key, bitmap, record, block, counted, count
     return cursor
 
 
-@cuda.jit(device=True)
+@device
 def _write_roots(adding, task, cursor, r, sets, dead, key, bitmap, record, block, counted, counts):
     """Write what a set keeps and the roots that it lacks (algorithm 5, lines 9 to 25); one block.
 
@@ -245,7 +245,7 @@ def _write_roots(adding, task, cursor, r, sets, dead, key, bitmap, record, block
     return adding, cursor, first_end, rest
 
 
-@cuda.jit(device=True)
+@device
 def draw_row(v, row, draw, edges, remaining, key, sample, live):
     """Put the live in-edges of one row of a vertex into ``live``, counted from the row's start; return how many."""
     start, degree = edges.rows[row, 0], edges.rows[row, 1]
@@ -264,7 +264,7 @@ def draw_row(v, row, draw, edges, remaining, key, sample, live):
     return hits
 
 
-@cuda.jit(device=True)
+@device
 def _stage_live_edges(v, step, skipped, edges, remaining, key, sample, block, live):
     """Draw the live in-edges of a member, and note those from number ``skipped`` of the step on, if there is room."""
     row, draw = v, 0
@@ -282,7 +282,7 @@ def _stage_live_edges(v, step, skipped, edges, remaining, key, sample, block, li
         draw += CALLS_PER_ROW
 
 
-@cuda.jit(device=True)
+@device
 def _probe(first, first_end, rest, adding, edges, remaining, key, sample, bitmap, record, block, live):
     """Append all vertices that reach members and are not in the set (procedure Probe); one block; return the members.
 
@@ -334,8 +334,20 @@ def _probe(first, first_end, rest, adding, edges, remaining, key, sample, bitmap
     return tail
 
 
+_u8, _u32, _u64, _i32, _i64 = "uint8[::1]", "uint32[::1]", "uint64[::1]", "int32[::1]", "int64[::1]"
+_int, _seed = "int64", "uint64"
+_edges = group(rule.InEdges, "uint32[:, ::1]", _i32, _u32, _u64, _int, _seed, _u32)
+_remaining = group(rule.Remaining, _u8, _int, _int, _i32, "boolean")
+_key, _span = group(rule.Key, _seed, _int, _int), group(rule.Span, *5 * (_int,))
+_turn, _sets = group(Turn, _i32, _int, _int), group(rule.Sets, _i32, _i32, _i32, _i64)
+_rings = group(Rings, _i32, "int64[:, ::1]")
+
+
 # whole: the life of one set as a state machine; its steps are functions
-@kernel(max_registers=REGISTERS)
+@kernel(
+    (_edges, _remaining, _key, _span, _turn, _u8, _sets, _rings, "uint32[:, ::1]", _i32, _int, _i64),
+    max_registers=REGISTERS,
+)
 def update_sets(edges, remaining, key, span, turn, flags, sets, rings, visited, counts, counted, control):
     """Make the sets begin … end - 1 sets of the current round; those from ``have`` on are new. Any grid.
 
@@ -455,21 +467,3 @@ def update_sets(edges, remaining, key, span, turn, flags, sets, rings, visited, 
         state[segment, HEAD], state[segment, USED], state[segment, LIVE] = head, used, kept
         cuda.atomic.add(control, PROBES, probes)
         cuda.atomic.add(control, MEMBERS, grown)
-
-
-_u8, _u32, _u64, _i32, _i64 = (t[::1] for t in (numba.uint8, numba.uint32, numba.uint64, numba.int32, numba.int64))
-_int, _seed, _group = numba.int64, numba.uint64, types.BaseTuple.from_types
-
-_edges = _group((numba.uint32[:, ::1], _i32, _u32, _u64, _int, _seed, _u32), rule.InEdges)
-_remaining = _group((_u8, _int, _int, _i32, numba.boolean), rule.Remaining)
-_key, _span = _group((_seed, _int, _int), rule.Key), _group((_int,) * 5, rule.Span)
-_turn, _sets = _group((_i32, _int, _int), Turn), _group((_i32, _i32, _i32, _i64), rule.Sets)
-_rings = _group((_i32, numba.int64[:, ::1]), Rings)
-
-KERNELS = {
-    "update_sets": (
-        update_sets,
-        (_edges, _remaining, _key, _span, _turn, _u8, _sets, _rings, numba.uint32[:, ::1], _i32, _int, _i64),
-    ),
-}
-"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

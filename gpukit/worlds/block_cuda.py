@@ -2,7 +2,9 @@
 
 from collections import namedtuple
 
-from numba import cuda, int32, uint64
+from numba import int32, uint64
+
+from gpukit.device.kernels import cuda, device
 
 BLOCK, WARP, REGISTERS = 64, 32, 128
 """Threads in a block and in a warp, and the registers each may take."""
@@ -48,7 +50,7 @@ multiprocessor adds 64 bits to its shared memory by trying until no other thread
 GOT, BASE = 0, 1
 """Places of what is larger: the first of a group of sets, and the base."""
 
-step = cuda.jit(device=True, inline="always")
+step = device(inline="always")
 """A step of a kernel. Put in place before types are found, steps give the machine code of one long function."""
 
 
@@ -105,7 +107,7 @@ class Stage(namedtuple("Stage", "edge owner shift recent")):
     """In shared memory: live edges that wait to be followed (edge, set, round * n), and the last RECENT pairs."""
 
 
-@cuda.jit(device=True)
+@device
 def id_of(samples, place):
     """Return the sample id of a set that is drawn: of all ids in turn, or of those that are kept."""
     if len(samples.kept) > 0:
@@ -113,7 +115,7 @@ def id_of(samples, place):
     return samples.first + place
 
 
-@cuda.jit(device=True)
+@device
 def insert(table, base, size, key):
     """Insert a nonzero key into a block's table; return 1 if it was absent, 0 if present, -1 if the table is full."""
     mask = uint64(size - 1)
@@ -128,13 +130,13 @@ def insert(table, base, size, key):
     return -1
 
 
-@cuda.jit(device=True)
+@device
 def is_over(samples, space, owner):
     """Return whether a set has ended early."""
     return len(samples.marks) > 0 and (space.met[owner] & OVER) > 0
 
 
-@cuda.jit(device=True)
+@device
 def meet(samples, space, owner, vertex, size):
     """Note the marks of a member of a set, which now has so many, and end the set if that is enough."""
     if len(samples.marks) > 0:

@@ -5,8 +5,9 @@ An element has a bit in the lower half of a word of ``marks``, one word for 32 e
 the first candidate among these. So candidates are numbered in the order of their ids.
 """
 
-from numba import cuda, int32, int64, uint32, uint64
+from numba import int32, int64, uint32, uint64
 
+from gpukit.device.kernels import cuda, device
 from gpukit.device.prefix_sum_cuda import add_up
 from gpukit.worlds.block_cuda import step
 
@@ -44,7 +45,7 @@ CHOSEN = 1 << 30
 """What is taken off the value of a candidate that was chosen: below zero it can neither be chosen nor count again."""
 
 
-@cuda.jit(device=True)
+@device
 def value_of(counts, own, unit, e):
     """Return what an element is worth: the sets it is in, and what it counts for besides."""
     if len(own) > 0:
@@ -52,7 +53,7 @@ def value_of(counts, own, unit, e):
     return counts[e]
 
 
-@cuda.jit(device=True)
+@device
 def bits_of(work, query, limit, word):
     """Return the bits of the candidates among 32 elements; some are asked for before the first is looked at."""
     bits = int64(0)
@@ -68,7 +69,7 @@ def bits_of(work, query, limit, word):
     return bits
 
 
-@cuda.jit(device=True)
+@device
 def sums_of_bits(work, word, bits):
     """Return 1 << PACKED for each of the candidates that have a bit among 32 elements, plus all their occurrences."""
     sums = int64(0)
@@ -78,13 +79,13 @@ def sums_of_bits(work, word, bits):
     return sums
 
 
-@cuda.jit(device=True)
+@device
 def number_of(word, bit):
     """Return the number of the candidate that has a bit in a word of marks."""
     return int32(word >> 32) + int32(cuda.popc(uint32(word & ((int64(1) << bit) - 1))))
 
 
-@cuda.jit(device=True)
+@device
 def find(entries, at, stride, end, marks, names, places):
     """Find the candidates that AT_ONCE entries name: from ``at`` on, each ``stride``-th, below ``end``.
 
@@ -109,7 +110,7 @@ def find(entries, at, stride, end, marks, names, places):
         places[i] = int32(number_of(words[i], bit) + int32(zero)) if marked else int32(-1)
 
 
-@cuda.jit(device=True)
+@device
 def _bucket(count):
     if count < 8:
         return int32(count)
@@ -117,7 +118,7 @@ def _bucket(count):
     return int32(8 * (exponent - 2) + ((count >> (exponent - 3)) & 7))
 
 
-@cuda.jit(device=True)
+@device
 def bucket_floor(bucket):
     """Return the lowest count of a bucket."""
     if bucket < 8:
@@ -167,7 +168,7 @@ def _fill_histogram(me, query, work, epoch, local):
             cuda.atomic.add(work.histogram, epoch * BUCKETS + b, local[b])
 
 
-@cuda.jit(device=True)
+@device
 def _stops(lower, reached, more, bucket, target):
     """Return whether no bucket below is one of candidates, if so many are reached, and more with the next."""
     return lower == 1 or (lower < bucket and reached >= target) or more > MAX_CANDIDATES

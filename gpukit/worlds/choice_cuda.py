@@ -5,8 +5,9 @@ are prepared, which probably follow it: what candidates lose by each of them if 
 do, a seed takes no barrier between blocks.
 """
 
-from numba import cuda, int32, int64, uint32, uint64
+from numba import int32, int64, uint32, uint64
 
+from gpukit.device.kernels import cuda, device
 from gpukit.device.select import simulated
 from gpukit.worlds.block_cuda import step
 from gpukit.worlds.candidates_cuda import AT_ONCE, BUCKETS, CHOSEN, MAX_CANDIDATES, PREPARED, ROWS, find, number_of
@@ -39,22 +40,22 @@ LARGE_SET = 256
 if simulated():
     LED = 1  # threads for each key: there are no warps
 
-    @cuda.jit(device=True)
+    @device
     def best_of_warp(key):
         """Return the greatest key of a warp's threads, here one."""
         return key
 
-    @cuda.jit(device=True)
+    @device
     def sum_of_warp(value):
         """Return the sum of the values of a warp's threads, here one."""
         return value
 
-    @cuda.jit(device=True)
+    @device
     def any_of_warp(flag):
         """Return whether a flag is set for any thread of the block, which stands for a warp."""
         return cuda.syncthreads_or(flag)
 
-    @cuda.jit(device=True)
+    @device
     def best_of_block(keys, first):
         """Return the greatest of the block's keys."""
         best = int64(0)
@@ -62,7 +63,7 @@ if simulated():
             best = max(best, keys[first + i])
         return best
 
-    @cuda.jit(device=True)
+    @device
     def sum_of_block(values, first):
         """Return the sum of the block's values."""
         total = int32(0)
@@ -73,7 +74,7 @@ if simulated():
 else:
     LED = WARP
 
-    @cuda.jit(device=True)
+    @device
     def _best_of_half(key):
         """Return the greatest key of half a warp's threads; all of them."""
         key = max(key, cuda.shfl_xor_sync(0xFFFFFFFF, key, 8))
@@ -81,7 +82,7 @@ else:
         key = max(key, cuda.shfl_xor_sync(0xFFFFFFFF, key, 2))
         return max(key, cuda.shfl_xor_sync(0xFFFFFFFF, key, 1))
 
-    @cuda.jit(device=True)
+    @device
     def _sum_of_half(value):
         """Return the sum of the values of half a warp's threads; all of them."""
         value += cuda.shfl_xor_sync(0xFFFFFFFF, value, 8)
@@ -89,33 +90,33 @@ else:
         value += cuda.shfl_xor_sync(0xFFFFFFFF, value, 2)
         return value + cuda.shfl_xor_sync(0xFFFFFFFF, value, 1)
 
-    @cuda.jit(device=True)
+    @device
     def best_of_warp(key):
         """Return the greatest key of a warp's threads; all of them."""
         return _best_of_half(max(key, cuda.shfl_xor_sync(0xFFFFFFFF, key, 16)))
 
-    @cuda.jit(device=True)
+    @device
     def sum_of_warp(value):
         """Return the sum of the values of a warp's threads; all of them."""
         return _sum_of_half(value + cuda.shfl_xor_sync(0xFFFFFFFF, value, 16))
 
-    @cuda.jit(device=True)
+    @device
     def any_of_warp(flag):
         """Return whether a flag is set for any of a warp's threads; all of them."""
         return cuda.ballot_sync(0xFFFFFFFF, flag) != 0
 
-    @cuda.jit(device=True)
+    @device
     def best_of_block(keys, first):
         """Return the greatest of the keys of a block's warps; all threads."""
         return _best_of_half(keys[first + cuda.threadIdx.x % (BLOCK // WARP)])
 
-    @cuda.jit(device=True)
+    @device
     def sum_of_block(values, first):
         """Return the sum of the values of a block's warps; all threads."""
         return _sum_of_half(values[first + cuda.threadIdx.x % (BLOCK // WARP)])
 
 
-@cuda.jit(device=True)
+@device
 def after(turn):
     """Return the first row of ``taken`` of the turn after the one whose first row this is.
 
@@ -244,7 +245,7 @@ def prepare(me, query, work, block, pick, c):
     return block.todo[READY]
 
 
-@cuda.jit(device=True)
+@device
 def _has_seed(places, block, at):
     """Return whether one of some candidates is a seed, or is prepared before another one that is."""
     met = False

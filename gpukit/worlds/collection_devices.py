@@ -5,9 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numba import cuda
 
-from gpukit.device.arrays import on_gpu, xp
+from gpukit.device.arrays import on_gpu, wait_for_gpu, xp
 from gpukit.worlds import collection_cuda
 from gpukit.worlds.collection import Collection, Pilot, Query, Sampler, Selection, check_ids
 from gpukit.worlds.collection_cuda import CudaCollection, Piece
@@ -71,7 +70,7 @@ class MultiCudaCollection:
         def call(gpu: int, *rest: Any) -> Any:
             with on_gpu(gpu):
                 result = function(*rest)
-                cuda.synchronize()
+                wait_for_gpu()
                 return result
 
         return list(self._pool.map(call, self.gpus, *arguments))

@@ -8,9 +8,9 @@ or too many elements are equally frequent) the kernel says ``INCOMPLETE`` and th
 
 from collections import namedtuple
 
-from numba import cuda, int32, int64, types, uint32
+from numba import int32, int64, uint32
 
-from gpukit.device.compiled import kernel
+from gpukit.device.kernels import cuda, device, group, kernel
 from gpukit.device.prefix_sum_cuda import add_up
 from gpukit.worlds.block_cuda import MEMBER_TAIL, OVERFLOW, TICKET, step
 from gpukit.worlds.candidates_cuda import (
@@ -143,7 +143,7 @@ class Shared(namedtuple("Shared", "current local quota sums todo_start todo_size
     """
 
 
-@cuda.jit(device=True)
+@device
 def members_of(sets):
     """Return how many members there are; -1 where sets are not, as the launch that was to draw them found no room."""
     used = sets.used + sets.control[MEMBER_TAIL]
@@ -152,7 +152,7 @@ def members_of(sets):
 
 
 # OPIM-C, section 5: the terms of the bound. Afterwards ``largest`` is the sum of a prefix's k largest marginal counts.
-@cuda.jit(device=True)
+@device
 def _largest(snapshot, row, candidates, total, n, rounds, round_, k, block):
     """Return the sum of the k largest values of a snapshot row in a round, or of all if there are fewer; one block.
 
@@ -239,7 +239,15 @@ def _sum_largest(query, work, block, first_row, last_row, total, largest):
             largest[row] = sum_
 
 
-@kernel(max_registers=64)
+_bool, _int, _i32, _i64, _u8 = "boolean", "int64", "int32[::1]", "int64[::1]", "uint8[::1]"
+_rows = "int32[:, ::1]"
+SETS = group(Sets, _i64, _i32, _int, _i64, _int, _i32, _bool, _i64, _int)
+QUERY = group(DeviceQuery, _int, _int, _int, _i32, _u8, _int, _bool, _i32, _int, _int)
+WORK = group(Work, _i32, _i32, _i32, _i64, _i64, _i64, _i64, _i32, _i32, _rows, _rows)
+ANSWER = group(Answer, _i64, _i64, _i64)
+
+
+@kernel((SETS, QUERY, WORK, ANSWER, _i64), max_registers=64)
 def greedy(sets, query, work, answer, control):
     """Choose seeds greedily; cooperative, any grid. Returns what :func:`gpukit.worlds.cover_cpu.greedy` does.
 
@@ -328,7 +336,7 @@ def greedy(sets, query, work, answer, control):
         control[STATUS] = status
 
 
-@kernel
+@kernel((SETS, _i64, _i32, _i32, _i64))
 def coverage(sets, seeds, position, earliest, totals):
     """Count the sets that the first i seeds cover; cooperative, any grid.
 
@@ -368,18 +376,3 @@ def coverage(sets, seeds, position, earliest, totals):
             cuda.atomic.add(totals, earliest[s], 1)
     for i in range(thread, len(seeds), threads):
         position[seeds[i]] = 0x7FFFFFFF
-
-
-_bool, _int, _i32, _i64, _u8 = types.boolean, types.int64, types.int32[::1], types.int64[::1], types.uint8[::1]
-_rows = types.int32[:, ::1]
-
-SETS = types.NamedTuple((_i64, _i32, _int, _i64, _int, _i32, _bool, _i64, _int), Sets)
-QUERY = types.NamedTuple((_int, _int, _int, _i32, _u8, _int, _bool, _i32, _int, _int), DeviceQuery)
-WORK = types.NamedTuple((_i32, _i32, _i32, _i64, _i64, _i64, _i64, _i32, _i32, _rows, _rows), Work)
-ANSWER = types.NamedUniTuple(_i64, 3, Answer)
-
-KERNELS = {
-    "greedy": (greedy, (SETS, QUERY, WORK, ANSWER, _i64)),
-    "coverage": (coverage, (SETS, _i64, _i32, _i32, _i64)),
-}
-"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

@@ -7,9 +7,9 @@ table of pairs, also the block's own, tells which elements a set already has. Bl
 the next set.
 """
 
-from numba import cuda, int32, int64, types, uint32, uint64
+from numba import int32, int64, uint32, uint64
 
-from gpukit.device.compiled import kernel
+from gpukit.device.kernels import cuda, device, group, kernel
 from gpukit.device.philox import draw4
 from gpukit.device.select import for_kernels
 from gpukit.device.warp_cuda import any_goes_on, warp_fence
@@ -64,7 +64,16 @@ draw_root, is_kept, live_edges, lt_choice = (
 )
 
 
-@kernel
+_int, _u64, _u32, _i32, _i64 = "int64", "uint64", "uint32[::1]", "int32[::1]", "int64[::1]"
+_words, _square = "uint64[::1]", "int32[:, ::1]"
+TABLES = group(Tables, "uint32[:, ::1]", _i32, _u32, _words, _int, _u64, _u32, _words, _int, _int)
+SAMPLES = group(Samples, _u64, _int, _int, _int, _int, _i64, "uint8[::1]", _int, _int, _int)
+SPACE = group(Space, _words, _words, _square, _i32)
+OUTPUT = group(Output, _i32, _i64, _int, _i64, _int, _i32)
+GATE = group(Gate, _i64, _i64, _int)
+
+
+@kernel((TABLES, SAMPLES, "uint8[::1]"))
 def keep(tables, samples, flags):
     """Note which sets are not trivial; any grid.
 
@@ -87,7 +96,7 @@ def keep(tables, samples, flags):
 
 
 # Algorithm 3, lines 19 to 21, with the root marked visited and an atomic test-then-set.
-@cuda.jit(device=True)
+@device
 def _try(tables, samples, space, block, edge, owner, shift, shared):
     """Return the pair of the tail of a live edge, and whether its set lacked it; neither if the set has ended."""
     if is_over(samples, space, owner):
@@ -96,7 +105,7 @@ def _try(tables, samples, space, block, edge, owner, shift, shared):
     return key, insert(space.table, block.table_base, shared[SIZE], key)
 
 
-@cuda.jit(device=True)
+@device
 def _add(samples, space, out, block, stage, key, absent, shared):
     """Add a pair to its set and the queue if it was absent; note where the table had no place for it."""
     if absent > 0:
@@ -353,7 +362,7 @@ def _pack(samples, gate, space, out, block, used, control, shared, wide):
                 cuda.atomic.add(out.counts, element, 1)
 
 
-@kernel(max_registers=REGISTERS)
+@kernel((TABLES, SAMPLES, GATE, _int, SPACE, OUTPUT, _i64), max_registers=REGISTERS)
 def sample(tables, samples, gate, group, space, out, control):
     """Draw RR sets and pack them; any grid, blocks of whole warps, 256 threads at most.
 
@@ -452,19 +461,3 @@ def sample(tables, samples, gate, group, space, out, control):
         used = found
     cuda.syncthreads()
     _pack(samples, gate, space, out, block, used, control, shared, wide)
-
-
-_int, _u64, _u32, _i32, _i64 = types.int64, types.uint64, types.uint32[::1], types.int32[::1], types.int64[::1]
-_words, _square = types.uint64[::1], types.int32[:, ::1]
-
-TABLES = types.NamedTuple((types.uint32[:, ::1], _i32, _u32, _words, _int, _u64, _u32, _words, _int, _int), Tables)
-SAMPLES = types.NamedTuple((_u64, _int, _int, _int, _int, _i64, types.uint8[::1], _int, _int, _int), Samples)
-SPACE = types.NamedTuple((_words, _words, _square, _i32), Space)
-OUTPUT = types.NamedTuple((_i32, _i64, _int, _i64, _int, _i32), Output)
-GATE = types.NamedTuple((_i64, _i64, _int), Gate)
-
-KERNELS = {
-    "keep": (keep, (TABLES, SAMPLES, types.uint8[::1])),
-    "sample": (sample, (TABLES, SAMPLES, GATE, _int, SPACE, OUTPUT, _i64)),
-}
-"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpukit.device.arguments import View
-from gpukit.device.arrays import Buffer, cooperative_grid, multiprocessors, xp
-from gpukit.device.launch import launch
+from gpukit.device.arrays import Buffer, multiprocessors, xp
+from gpukit.device.launch import cooperative_grid, launch
 from gpukit.worlds import candidates_cuda, cover_cuda
 from gpukit.worlds.candidates_cuda import FORCED, FREE
 from gpukit.worlds.collection import Own, Query, Selection

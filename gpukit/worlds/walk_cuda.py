@@ -8,9 +8,9 @@ needs no set of visited vertices: a stack of the smallest hashes met so far find
 
 from collections import namedtuple
 
-from numba import cuda, int32, int64, types, uint32, uint64
+from numba import int32, int64, uint32, uint64
 
-from gpukit.device.compiled import kernel
+from gpukit.device.kernels import cuda, device, group, kernel
 from gpukit.device.select import for_kernels
 from gpukit.device.warp_cuda import warp_barrier
 from gpukit.worlds import rule
@@ -71,7 +71,12 @@ class Recent(namedtuple("Recent", "vertex size ticket used")):
     """
 
 
-@kernel
+_int, _u64, _u32, _words = "int64", "uint64", "uint32[::1]", "uint64[::1]"
+_rows, _hops = "uint32[:, ::1]", "uint64[:, ::1]"
+TABLES = group(WalkTables, _rows, _hops, _int, _u64, _u32, _words, _int)
+
+
+@kernel((_rows, "int32[::1]", _hops))
 def link(rows, indices, hops):
     """Put the row of its tail beside each in-edge; any grid.
 
@@ -84,7 +89,7 @@ def link(rows, indices, hops):
         hops[edge, 1] = uint64(rows[u, 0])
 
 
-@cuda.jit(device=True)
+@device
 def _circle_entry(log, thread, begin, last, circle):
     """Return where a walk enters its circle: the first of places 0 … last that is visited again a turn later.
 
@@ -157,7 +162,7 @@ def _pack(out, recent, base_of, log, tid, block_size, thread):
 
 
 # whole: nine values change in every step of the walk, and all would have to travel
-@kernel(max_registers=REGISTERS)
+@kernel((TABLES, SAMPLES, _hops, OUTPUT, "int64[::1]"), max_registers=REGISTERS)
 def walk(tables, samples, log, out, control):
     """Draw RR sets of the LT model and pack them; any grid.
 
@@ -262,15 +267,3 @@ def walk(tables, samples, log, out, control):
     _place(out, recent, base_of, drawn, tid, block_size, control)
     cuda.syncthreads()
     _pack(out, recent, base_of, log, tid, block_size, thread)
-
-
-_int, _u64, _u32, _words = types.int64, types.uint64, types.uint32[::1], types.uint64[::1]
-_rows, _hops = types.uint32[:, ::1], types.uint64[:, ::1]
-
-TABLES = types.NamedTuple((_rows, _hops, _int, _u64, _u32, _words, _int), WalkTables)
-
-KERNELS = {
-    "link": (link, (_rows, types.int32[::1], _hops)),
-    "walk": (walk, (TABLES, SAMPLES, _hops, OUTPUT, types.int64[::1])),
-}
-"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

@@ -90,9 +90,9 @@ def test_errors_become_exit_codes_and_one_line(command, error, code, line) -> No
 
 
 def test_errors_of_the_gpu_library_are_device_errors() -> None:
-    broken = type("CudaAPIError", (Exception,), {"__module__": "numba.cuda.cudadrv.driver"})
+    broken = type("CUDARuntimeError", (Exception,), {"__module__": "cupy_backends.cuda.api.runtime"})
     code, line = app.explain(broken("[700] illegal address"))
-    assert code == 4 and "CudaAPIError: [700] illegal address" in line
+    assert code == 4 and "CUDARuntimeError: [700] illegal address" in line
 
 
 def test_traceback_of_a_defect_on_request(command) -> None:

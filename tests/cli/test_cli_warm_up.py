@@ -39,47 +39,24 @@ def test_a_name_is_of_one_kind_of_file() -> None:
     assert len(kinds) > 20 and all(len(kind) == 1 for kind in kinds.values()), kinds
 
 
-def test_a_second_device_meets_no_campaign_of_the_first() -> None:
-    """`merit start` refuses a file that holds a campaign under way."""
-    starts = [line.partition("--out ")[2].split()[0] for line in LINES if line.startswith("merit start")]
-    assert starts and all("KIND" in name for name in starts), starts
-
-
 def command(line: str) -> Any:
     """Return the command that a line calls, once it has understood its words."""
-    words = line.replace("DEVICE", "--device cpu").replace("KIND", "cpu").split()
+    words = line.split()
     check_understood(words)
     return understood(words).command
 
 
 def test_progress_record_and_devices(monkeypatch, capsys) -> None:
     monkeypatch.setattr(warm_up, "COMMANDS", "\n--version\ngraph generate er --vertices 9 --edges 9 --out e.h5\n")
-    assert app.main(["warm-up", "--device", "cpu", "--json"]) == 0
+    assert app.main(["warm-up", "--json"]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out).items() >= {"commands": 2, "params": {"devices": ["cpu"]}}.items()
     assert [line.partition(": gpukit")[0] for line in err.splitlines()] == ["gpukit: 1 of 2", "gpukit: 2 of 2"]
 
 
-def test_a_gpu_is_warmed_up_where_there_is_one(monkeypatch, capsys) -> None:
-    ran = []
-    monkeypatch.setattr(warm_up, "COMMANDS", "\nfirst\nsecond G-KIND.h5 DEVICE\n")
-    monkeypatch.setattr(warm_up, "_call", lambda command, folder: ran.append(" ".join(command)))
-    monkeypatch.setattr(warm_up.select, "detect", lambda: (("one",), ""))
-    monkeypatch.setattr(warm_up.select, "package_problem", lambda: "")
-    assert app.main(["warm-up"]) == 0
-    assert ran == ["first", "second G-cpu.h5 --device cpu", "second G-cuda.h5 --device cuda"]
-    monkeypatch.setattr(warm_up.select, "detect", lambda: ((), "no NVIDIA driver"))
-    ran.clear()
-    assert app.main(["warm-up"]) == 0 and ran == ["first", "second G-cpu.h5 --device cpu"]
-    capsys.readouterr()
-    assert app.main(["warm-up", "--device", "cuda"]) == 4
-    said = "gpukit: error: cannot compile for a GPU: no NVIDIA driver; use --device cpu or auto\n"
-    assert capsys.readouterr().err == said
-
-
 def test_a_command_that_fails_is_one_line(monkeypatch, capsys) -> None:
     monkeypatch.setattr(warm_up, "COMMANDS", "\ngraph info none.h5\n")
-    assert app.main(["warm-up", "--device", "cpu"]) == 4
+    assert app.main(["warm-up"]) == 4
     last = capsys.readouterr().err.splitlines()[-1]
     assert last.startswith("gpukit: error: `gpukit graph info none.h5` ended with 3: ") and "does not exist" in last
 
@@ -102,7 +79,7 @@ def test_nothing_is_compiled_later(tmp_path: Path) -> None:
     assert "gpukit: compiling " in call(first)
     chosen = [line for line in warm_up.COMMANDS.strip().split("\n") if line.split()[0] in ("graph", "gim", "merit")]
     script = f"import sys; from gpukit.cli import app, warm_up; warm_up.COMMANDS = {chr(10).join(chosen)!r}; " + (
-        "sys.exit(app.main(['warm-up', '--device', 'cpu']))"
+        "sys.exit(app.main(['warm-up']))"
     )
     subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=environment, check=True)
     for line in (first, *others):

@@ -18,6 +18,16 @@ def walks():
     return many
 
 
+def unused(kind):
+    """Return a value of a type that a signature asks for."""
+    from gpukit.device.arrays import Buffer
+
+    name, _, order = kind.partition("[")
+    if order:
+        return Buffer(np.zeros(1, name)).view
+    return {"boolean": False, "int64": 0, "uint64": np.uint64(0)}[name]
+
+
 @pytest.mark.parametrize("together", [4, 3, 2])
 @pytest.mark.parametrize("width", [3, 5, N, 100])
 def test_lists_bring_what_the_walks_in_them_carry(simulator, monkeypatch, walks, width, together):
@@ -33,7 +43,10 @@ def test_lists_bring_what_the_walks_in_them_carry(simulator, monkeypatch, walks,
     lists = dict(zip(Walks._fields[3:7], invert_rows(N, *rows), strict=False))
     assert 0 < len(lists["frequencies"]) < len(lists["starts"])
     fields = lists | {"counts": np.ones(N, np.uint32)}
-    held = Walks._make(Buffer(fields[name]).view if name in fields else None for name in Walks._fields)
+    held = Walks._make(
+        Buffer(fields[name]).view if name in fields else unused(kind)
+        for name, kind in zip(Walks._fields, ahead.WALKS, strict=True)
+    )
     space = space_cuda.Space(N, 1)
     arrays = space.arrays(1, together, 1)
     _, long, short, _, _, units = space._work["rows"]

@@ -47,12 +47,12 @@ def drawn(first, count):
 
 def written(kernel, grid, block, *args):
     """Do what the sampler does; nothing for a selection, which then is incomplete."""
-    from gpukit.device.arguments import for_numba
+    from gpukit.device.launch import _simulated
     from gpukit.worlds import sample_cuda as kernels
 
     if kernel is not kernels.sample:
         return
-    args = for_numba(args)
+    args = _simulated(args)
     _, samples, _, _, (_, _, ranks, _), (sizes, starts, base, entries, used, counts), control = args
     first, count = samples.first, samples.size
     found, members = drawn(first, count)

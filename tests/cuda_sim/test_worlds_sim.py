@@ -190,6 +190,7 @@ def test_tables_that_grow_while_sets_are_drawn(simulator, random_graph, monkeypa
 
 def test_no_block_takes_nearly_all_sets(simulator, random_graph, monkeypatch):
     """Here one of four blocks is over before the next begins."""
+    from gpukit.device.arguments import View
     from gpukit.worlds import samplers_cuda
 
     cpu, gpu = pair(random_graph(40, 200, 1), "ic", "skip")
@@ -197,7 +198,7 @@ def test_no_block_takes_nearly_all_sets(simulator, random_graph, monkeypatch):
 
     def in_four(kernel, _blocks, block, tables, samples, gate, _group, space, out, control):
         space.queue.array.fill(0)
-        four = space._replace(ranks=space.ranks.array.reshape(4, -1))
+        four = space._replace(ranks=View(space.ranks.array.reshape(4, -1)))
         run(kernel, 4, block, tables, samples, gate, 2, four, out, control)
         taken.extend(len(np.unique(part[part > 0] >> np.uint64(32))) for part in space.queue.array.reshape(4, -1))
 

@@ -109,7 +109,7 @@ def test_random_graphs_and_every_shape_of_launch(gpu, monkeypatch):
 
     Decompositions are in shared memory for all ego-networks, for those of up to 32 or 64 members, or for none.
     """
-    from gpukit.diversity import contexts_cuda, scores_cuda, truss_shared_cuda
+    from gpukit.diversity import scores_cuda
 
     monkeypatch.setattr(scores_cuda, "SHARED_EDGES", 0)
     for key in range(60):
@@ -131,8 +131,6 @@ def test_random_graphs_and_every_shape_of_launch(gpu, monkeypatch):
         found, expected = network.decompose(everyone, Params()), cpu.decompose(everyone, Params())
         assert np.array_equal(expected.trussness, found.trussness), key
         same(decompose(graph), decompose(graph, gpu), "coreness", "tails", "heads", "trussness")
-    for kernel, types in (contexts_cuda.KERNELS | truss_shared_cuda.KERNELS).values():
-        assert list(kernel.overloads) == [types]
 
 
 @pytest.mark.parametrize("members", [31, 33, 96, 300, 500, 700])

@@ -24,7 +24,7 @@ def graph(request, make_graph):
 
 @pytest.mark.parametrize("name", ["ic_runs", "ic_together", "lt_runs"])
 def test_values_equal_the_cpu(graph, gpu, monkeypatch, name):
-    from gpukit.evaluate import spread_block_cuda, spread_cuda, spread_together_cuda
+    from gpukit.evaluate import spread_cuda
     from gpukit.evaluate.spread_cuda import run_on_gpus
 
     model = name[:2]
@@ -36,8 +36,6 @@ def test_values_equal_the_cpu(graph, gpu, monkeypatch, name):
     expected = run_on_cpu(plan, 700)
     for grid in ({}, {"blocks": 1, "threads": 32}, {"blocks": 700, "threads": 1024}, {"blocks": 37, "threads": 8}):
         assert np.array_equal(run_on_gpus(plan, 700, gpu.gpus, **grid), expected), grid
-    kernel, types = (spread_block_cuda.KERNELS | spread_together_cuda.KERNELS)[name]
-    assert list(kernel.overloads) == [types]
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -286,45 +286,18 @@ def test_all_compiled_code_is_stamped():
     """A decorator of Numba's own with ``cache=True`` would look at one file."""
     if simulated():
         pytest.skip("the simulator keeps no code")
-    pytest.importorskip("numba_cuda", reason="needs numba-cuda (pip install gpukit[dev])")
     from gpukit.device.compiled import _Cache, stamp
 
     seen = 0
     for path in sorted(ROOT.rglob("*.py")):
         text = path.read_text()
-        if "\n@njit" not in text and "\n@kernel" not in text:
+        if "\n@njit" not in text:
             continue
         name = ".".join(("gpukit", *path.relative_to(ROOT).with_suffix("").parts))
         for one in vars(importlib.import_module(name)).values():
             cached = getattr(getattr(one, "_cache", None), "_cache_file", None)
             if cached is not None and one.py_func.__module__ == name:
-                assert isinstance(one._cache, _Cache) or "_cuda" in name, one
+                assert isinstance(one._cache, _Cache), one
                 assert cached._source_stamp == stamp(path.relative_to(ROOT).parts[0]), one
                 seen += 1
     assert seen > 150
-
-
-def test_none_among_the_arguments_of_a_kernel_is_a_constant_of_its_code():
-    """It takes no place among the parameters, the other branch is gone, and Numba hands nothing over for it."""
-    pytest.importorskip("cuda.bindings", reason="needs numba-cuda with its compilers (pip install gpukit[dev])")
-    if simulated():
-        pytest.skip("the simulator replaces the compiler")
-    from numba import cuda, int64, types
-    from numba.cuda.dispatcher import _Kernel
-
-    from gpukit.device.arguments import Absent, for_numba
-    from gpukit.device.compiled import kernel
-
-    def step(out, more, last):
-        if more is not None:
-            out[0] += more[last]
-
-    kinds = [cuda.compile_ptx(step, (int64[::1], kind, int64), cc=(9, 0))[0] for kind in (Absent.kind, int64[::1])]
-    assert [text.count("\t.param .") for text in kinds] == [7 + 1, 7 + 7 + 1]
-    assert ["ld.global" in text for text in kinds] == [False, True]
-    absent, handed_over = for_numba(None), []
-    compiled = kernel(step)
-    assert compiled.typeof_pyval(absent) == Absent.kind
-    for kind, value in ((Absent.kind, absent), (int64, 3), (types.boolean, True)):
-        _Kernel._prepare_args(compiled, kind, value, 0, [], handed_over)
-    assert [getattr(one, "value", one) for one in handed_over] == [3, True]

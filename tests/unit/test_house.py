@@ -42,7 +42,7 @@ OTHER_WORDS = {
 """Names that once stood for several things or for none outside this project, and what to say instead."""
 
 
-MADE = re.compile("kernel|cuda.jit")
+MADE = re.compile("kernel|device|step")
 """Decorators of kernels and of what they call."""
 
 
@@ -98,9 +98,7 @@ def test_files_of_kernels_have_one_way_to_be_called():
     assert odd == []
     for path in FILES:
         decorators = [decorator for one in functions(path) for decorator in one.decorator_list]
-        if path.name != "compiled.py" and any(
-            ast.unparse(one).startswith(("kernel", "cuda.jit")) for one in decorators
-        ):
+        if any(ast.unparse(one).startswith(("kernel", "device")) for one in decorators):
             assert path.stem.endswith("_cuda"), f"{local(path)} has kernels; call it …_cuda.py"
 
 

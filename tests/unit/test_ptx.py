@@ -1,10 +1,8 @@
-"""Every CUDA kernel compiles to PTX for every supported GPU generation, and links, on a machine without a GPU.
+"""Every CUDA kernel compiles to PTX for old, present and new GPU generations, and links, on a machine without a GPU.
 
-Modules named ``*cuda*.py`` list their kernels in ``KERNELS``: name -> (kernel, types of its arguments). Each module is
-compiled in a process of its own, all at once, because the compiler asks numba-cuda for a current device, which has to
-be replaced for that. A kernel is compiled from Python for the oldest and the newest generation; for those between, the
-code generator gets what the oldest gave it, which saves two thirds of the time. The linker, which knows what a kernel
-may take of a multiprocessor (48 KiB of shared memory), gets the PTX of the oldest.
+Modules named ``*_cuda.py`` declare kernels, each with the types of its arguments. Each module is compiled in a process
+of its own, all at once. ``python -m gpukit.device.build`` compiles for the generations between. The linker, which knows
+what a kernel may take of a multiprocessor (48 KiB of shared memory), gets the PTX of the oldest.
 
 Barriers are counted in the code for ``COUNTED``: a compiler that writes one twice, once on each side of a branch, lets
 threads of a block wait at different ones (numba#9770), which no run on a CPU shows.
@@ -17,16 +15,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from kernel_code import code_of, differences, modules, normalised
+from kernel_code import code_of, differences, normalised
 
 import gpukit
+from gpukit.device.build import modules
 from gpukit.device.select import simulated
+from gpukit.device.store import ARCHITECTURES
 
-CAPABILITIES = ((7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0))
+COUNTED = (9, 0)
+CAPABILITIES = (ARCHITECTURES[0], COUNTED, ARCHITECTURES[-1])
 ROOT = Path(gpukit.__file__).parent
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 MODULES = modules()
-COUNTED = (9, 0)
 
 BARRIERS = {
     "gpukit.diversity.contexts_cuda.classify": (2, 0, 0),
@@ -46,18 +46,20 @@ BARRIERS = {
     "gpukit.imgpu.shared_cuda.sum_gains": (45, 1, 0),
     "gpukit.imgpu.shared_cuda.count_reached": (21, 0, 0),
     "gpukit.imgpu.shared_cuda.sum_gains_kept": (24, 1, 0),
-    "gpukit.kpar.paper.fora_cuda.fora": (144, 0, 60),
-    "gpukit.kpar.paper.fora_cuda.fora_weighted": (144, 0, 60),
+    "gpukit.kpar.paper.fora_cuda.fora[0]": (144, 0, 60),
+    "gpukit.kpar.paper.fora_cuda.fora[1]": (144, 0, 60),
     "gpukit.kpar.ahead_cuda.begin_all": (1, 0, 0),
     "gpukit.kpar.ahead_cuda.list_all": (6, 0, 0),
-    "gpukit.kpar.ahead_cuda.propose_all": (53, 0, 18),
-    "gpukit.kpar.ahead_cuda.propose_all_among": (53, 0, 18),
-    "gpukit.kpar.ahead_cuda.take_all": (3, 0, 0),
-    "gpukit.kpar.ahead_cuda.take_all_weighted": (3, 0, 0),
-    "gpukit.kpar.ahead_cuda.value_all": (27, 0, 0),
-    "gpukit.kpar.ahead_cuda.value_all_among": (27, 0, 0),
-    "gpukit.kpar.query_cuda.answer": (400, 0, 174),
-    "gpukit.kpar.query_cuda.answer_weighted_among": (400, 0, 174),
+    "gpukit.kpar.ahead_cuda.propose_all[0]": (53, 0, 18),
+    "gpukit.kpar.ahead_cuda.propose_all[1]": (53, 0, 18),
+    "gpukit.kpar.ahead_cuda.take_all[0]": (3, 0, 0),
+    "gpukit.kpar.ahead_cuda.take_all[1]": (3, 0, 0),
+    "gpukit.kpar.ahead_cuda.value_all[0]": (27, 0, 0),
+    "gpukit.kpar.ahead_cuda.value_all[1]": (27, 0, 0),
+    "gpukit.kpar.query_cuda.answer[0]": (400, 0, 174),
+    "gpukit.kpar.query_cuda.answer[1]": (400, 0, 174),
+    "gpukit.kpar.query_cuda.answer[2]": (400, 0, 174),
+    "gpukit.kpar.query_cuda.answer[3]": (400, 0, 174),
     "gpukit.kpar.together_cuda.add_lists": (4, 0, 0),
     "gpukit.kpar.together_cuda.measure_lists": (3, 0, 0),
     "gpukit.kpar.together_cuda.unite": (11, 0, 0),
@@ -81,31 +83,19 @@ BARRIERS = {
 number that changes must follow from a change of the source: look where it comes from before writing it here."""
 
 COMPILER = """
-import importlib, json, sys
-from numba.cuda.cudadrv import nvrtc, nvvm
+import json, sys
 sys.path.insert(0, sys.argv[3])
-from kernel_code import barriers
-from kernel_waits import compiled, linked
+from gpukit.device import build, kernels
+from kernel_code import barriers, name_of
 
-def record(irs, **options):
-    given.append((irs, options))
-    return generate(irs, **options)
-
-generate, nvvm.compile_ir = nvvm.compile_ir, record
-oldest, *between, newest = map(tuple, json.loads(sys.argv[2]))
-counted = json.loads(sys.argv[4])
+kernels.begin_to_compile()
 targets, counts = {}, {}
-for name, (kernel, types) in importlib.import_module(sys.argv[1]).KERNELS.items():
-    given = []
-    texts = [compiled(kernel, types, oldest)]
-    irs, options = given[-1]
-    linked(kernel, texts[0], oldest)
-    for capability in between:
-        options["arch"] = nvrtc.get_arch_option(*capability)
-        texts.append(generate(irs, **options).decode())
-    texts.append(compiled(kernel, types, newest))
-    counts[name] = list(barriers(texts[counted]).values())
-    targets[name] = [text.partition(".target ")[2].split()[0].rstrip(",") for text in texts if ".entry" in text]
+for one in build.signatures_of(sys.argv[1]):
+    texts = [build.compiled(one, tuple(capability), "ptx") for capability in json.loads(sys.argv[2])]
+    build.linked(one, texts[0], tuple(json.loads(sys.argv[2])[0]))
+    texts = [text.decode() for text in texts]
+    counts[name_of(one)] = list(barriers(texts[1]).values())
+    targets[name_of(one)] = [text.partition(".target ")[2].split()[0].rstrip(",") for text in texts if ".entry" in text]
 print(json.dumps([targets, counts]))
 """
 
@@ -123,7 +113,6 @@ def compilers() -> Iterator[dict[str, subprocess.Popen]]:
     started = {}
     for module in MODULES:
         words = [sys.executable, "-c", COMPILER, module, json.dumps(CAPABILITIES), str(BENCHMARKS)]
-        words.append(str(CAPABILITIES.index(COUNTED)))
         started[module] = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     yield started
     for process in started.values():
@@ -132,8 +121,8 @@ def compilers() -> Iterator[dict[str, subprocess.Popen]]:
 
 
 def test_there_are_kernels() -> None:
-    """The search would pass over modules without ``KERNELS``: every one that has kernels lists them."""
-    with_kernels = [path for path in sorted(ROOT.rglob("*cuda*.py")) if "\n@kernel" in path.read_text()]
+    """The search would pass over modules with other names."""
+    with_kernels = [path for path in sorted(ROOT.rglob("*.py")) if "\n@kernel" in path.read_text()]
     assert with_kernels
     assert [_name(path) for path in with_kernels if _name(path) not in MODULES] == []
 
@@ -150,7 +139,7 @@ def test_kernels_compile(compilers, module) -> None:
     for kernel, found in targets.items():
         assert found == expected, kernel
     for kernel, found in counts.items():
-        assert tuple(found) == BARRIERS.get(f"{module}.{kernel}", (0, 0, 0)), kernel
+        assert tuple(found) == BARRIERS.get(kernel, (0, 0, 0)), kernel
 
 
 PTX = """
@@ -193,12 +182,12 @@ def test_code_is_compared_without_its_names() -> None:
     for changed in ("p1, %r1, 8", "%tid.x", "smem_7+4", "smem_7[64]", "sm_90", "@%p1", "bar.sync \t0"):
         assert changed in PTX
         assert normalised(PTX.replace(changed, changed[:-1] + "9")) != normalised(PTX), changed
-    assert code_of(PTX, {"max_registers": 64}).digest != code_of(PTX, {"max_registers": 80}).digest
-    assert code_of(PTX, {})[1:] == (6, 1, 0, 0)
+    assert code_of(PTX, 64).digest != code_of(PTX, 80).digest
+    assert code_of(PTX, None)[1:] == (6, 1, 0, 0)
 
 
 def test_tables_of_code_are_compared() -> None:
-    one, two, three = (code_of(PTX.replace("8;", f"{i};"), {}) for i in (8, 9, 10))
+    one, two, three = (code_of(PTX.replace("8;", f"{i};"), None) for i in (8, 9, 10))
     changed, renamed = differences({"a": one, "b": two}, {"a": three, "c": two, "d": one})
     assert [line.split("\t")[:2] for line in changed] == [["changed", "a"], ["new", "d"]]
     assert renamed == ["renamed\tb -> c"]

@@ -196,7 +196,7 @@ def test_conda_environments_have_what_make_installs(name):
     extras = project["optional-dependencies"]
     wanted = {}
     for one in [*project["dependencies"], *extras["report"], *extras["workflow"], *extras.get(name, [])]:
-        package = re.match(r"[\w.-]+(\[\w+\])?", one)[0]
+        package = re.match(r"[\w.-]+(\[[\w,]+\])?", one)[0]
         locked = pins().get(package.replace("cuda12x", "cuda13x"))  # CuPy has one version for both
         if not package.startswith("gpukit"):
             wanted.setdefault(package, one if "==" in one else f"{package}=={locked}")

@@ -4,12 +4,11 @@ Triangles are listed once and scattered to the ego-networks, degrees are counted
 inserts the edges in order.
 """
 
-import numba
 import numpy as np
-from numba import cuda, int32, int64
+from numba import int32, int64
 
 from gpukit.device.arrays import Buffer, xp
-from gpukit.device.compiled import kernel
+from gpukit.device.kernels import cuda, kernel
 from gpukit.diversity.egos import EgoNetworks
 from gpukit.diversity.network_cuda import ROW_THREADS, find, over
 from gpukit.graph.csr import Graph
@@ -18,7 +17,10 @@ BLOCK = 128
 """Threads in a block."""
 
 
-@kernel
+_i32, _i64 = "int32[::1]", "int64[::1]"
+
+
+@kernel((_i64, _i32, _i32, _i64, _i64))
 def list_triangles(indptr, indices, tails, cursor, keys):
     """List each triangle u < w < x as three ego edges: corner << 32 | place of the opposite edge; any grid.
 
@@ -40,7 +42,7 @@ def list_triangles(indptr, indices, tails, cursor, keys):
                         keys[at + 2] = int64(x) << 32 | p
 
 
-@kernel
+@kernel((_i64, _i32, _i32, _i64, _i64, _i64, _i32, _i32))
 def aggregate(indptr, indices, tails, edge_begin, keys, starts, degrees, targets):
     """Make the CSR rows of all ego-networks from their edge lists (algorithm 2); a block owns one at a time.
 
@@ -83,15 +85,6 @@ def aggregate(indptr, indices, tails, edge_begin, keys, starts, degrees, targets
                 targets[starts[b + 1] - degrees[b] if b + 1 < end else total - degrees[b]] = int32(a - begin)
                 degrees[b] -= 1
         cuda.syncthreads()
-
-
-_i32, _i64 = numba.int32[::1], numba.int64[::1]
-
-KERNELS = {
-    "list_triangles": (list_triangles, (_i64, _i32, _i32, _i64, _i64)),
-    "aggregate": (aggregate, (_i64, _i32, _i32, _i64, _i64, _i64, _i32, _i32)),
-}
-"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""
 
 
 def extract_scatter(graph: Graph) -> EgoNetworks:

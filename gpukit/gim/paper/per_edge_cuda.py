@@ -7,10 +7,10 @@ from collections import namedtuple
 from dataclasses import dataclass
 
 import numpy as np
-from numba import cuda, int32, int64, types, uint32
+from numba import int32, int64, uint32
 
 from gpukit.device.arrays import Buffer, multiprocessors, xp
-from gpukit.device.compiled import kernel
+from gpukit.device.kernels import cuda, group, kernel
 from gpukit.device.launch import launch
 from gpukit.device.philox import draw4
 from gpukit.device.select import for_kernels
@@ -110,7 +110,12 @@ def _pack(space, out, owner, used, control, shared):
     cuda.syncthreads()
 
 
-@kernel
+_int, _u32, _i32, _words = "int64", "uint32[::1]", "int32[::1]", "uint64[::1]"
+TABLES = group(EdgeTables, "int64[::1]", _i32, _u32, _int, _u32, _words, _int, _int)
+SPACE = group(Space, "uint32[:, ::1]", "int32[:, ::1]")
+
+
+@kernel((TABLES, SAMPLES, SPACE, OUTPUT, "int64[::1]"))
 def sample_per_edge(tables, samples, space, out, control):
     """Draw RR sets as gIM does (Algorithms 3 to 6, slips repaired); any grid and block.
 
@@ -190,12 +195,3 @@ class PerEdge:
         )  # fmt: skip
         found = Space(work["visited"].view, work["found"].view)
         launch(sample_per_edge, blocks, self.block, edges, batch.samples, found, batch.out, batch.control)
-
-
-_int, _u32, _i32, _words = types.int64, types.uint32[::1], types.int32[::1], types.uint64[::1]
-
-TABLES = types.NamedTuple((types.int64[::1], _i32, _u32, _int, _u32, _words, _int, _int), EdgeTables)
-SPACE = types.NamedTuple((types.uint32[:, ::1], types.int32[:, ::1]), Space)
-
-KERNELS = {"sample_per_edge": (sample_per_edge, (TABLES, SAMPLES, SPACE, OUTPUT, types.int64[::1]))}
-"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

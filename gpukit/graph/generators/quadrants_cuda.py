@@ -1,16 +1,15 @@
 """The kernel that draws R-MAT edges on a GPU: the draws of ``quadrants.py`` for the same seed."""
 
-import numba
-from numba import cuda, int64, uint64
+from numba import int64, uint64
 
-from gpukit.device.compiled import kernel
+from gpukit.device.kernels import cuda, kernel
 from gpukit.device.select import for_kernels
 from gpukit.graph.generators import quadrants
 
 _descend = for_kernels(quadrants._descend)
 
 
-@kernel
+@kernel(("uint64", "int64", "int64", "uint64[::1]", "int64[::1]"))
 def draw(seed, tag, levels, limits, keys):
     """Write u << 32 | v of draw i on 2**levels vertices, or -1 for a loop; a thread owns a draw."""
     i = cuda.grid(1)
@@ -22,7 +21,3 @@ def draw(seed, tag, levels, limits, keys):
             u = (u << uint64(take)) | down
             v = (v << uint64(take)) | right
         keys[i] = int64(-1) if u == v else int64(u << uint64(32) | v)
-
-
-KERNELS = {"draw": (draw, (numba.uint64, numba.int64, numba.int64, numba.uint64[::1], numba.int64[::1]))}
-"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

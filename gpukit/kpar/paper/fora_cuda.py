@@ -2,11 +2,9 @@
 
 from typing import Any, NamedTuple
 
-import numba
-from numba import cuda, int64, types, uint64
+from numba import int64, uint64
 
-from gpukit.device.arguments import Absent
-from gpukit.device.compiled import kernel
+from gpukit.device.kernels import cuda, device, group, kernel
 from gpukit.device.select import for_kernels
 from gpukit.kpar import rule
 from gpukit.kpar import sweep_cuda as sweeps
@@ -22,8 +20,13 @@ LISTED = 0
 
 any_walk_end = for_kernels(rule.any_walk_end)
 
+_i32, _i64, _u32 = "int32[::1]", "int64[::1]", "uint32[::1]"
+_int, _seed = "int64", "uint64"
+_ENDS, _COUNTS = ((_seed, _seed, _int, _i64, _i32), (_seed, _seed, _int, _i32, _i64, _i64, _i64, _i64))
+_CHANCES = (None, "uint64[::1]")
 
-@kernel
+
+@kernel(*((_i64, _i32, one, *_ENDS) for one in _CHANCES))
 def walk_ends(indptr, indices, chances, one_minus_alpha, seed, tag, places, ends):
     """Write where each walk ends, in order; a thread owns a walk, ``places`` (int64, n + 1) says from where."""
     i = cuda.grid(1)
@@ -32,7 +35,7 @@ def walk_ends(indptr, indices, chances, one_minus_alpha, seed, tag, places, ends
         ends[i] = any_walk_end(indptr, indices, chances, one_minus_alpha, seed, tag, int64(i) - places[v], v)
 
 
-@kernel
+@kernel(*((_i64, _i32, one, *_COUNTS) for one in _CHANCES))
 def walk_counts(indptr, indices, chances, one_minus_alpha, seed, tag, vertices, walks, worth, extra, reserve):
     """Draw the walks of a Monte Carlo query; a thread owns a walk and adds the mass it stands for where it ends.
 
@@ -61,7 +64,7 @@ class ForaIndex(NamedTuple):
     frequencies: Any
 
 
-@cuda.jit(device=True)
+@device
 def _list_positive(n, values, index, divide, target, counts, team, phase):
     """List the vertices with a positive value; with ``divide`` those with out-edges, and ⌈value / worth⌉."""
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
@@ -84,7 +87,14 @@ def _list_positive(n, values, index, divide, target, counts, team, phase):
 
 
 # whole: the baseline in one launch, its steps in the order of the paper
-@kernel(max_registers=REGISTERS)
+_EDGES = group(Edges, _i64, _i32, _seed)
+_REST = (
+    group(ForaIndex, _u32, _int, _int, _i64, _i32, _u32), _i64, _int, _int, _int,
+    "int64[:, :, ::1]", "int32[:, :, ::1]", "int64[:, :, ::1]", _i64, "int64[:, ::1]",
+)  # fmt: skip
+
+
+@kernel(*((_EDGES, one, *_REST) for one in _CHANCES), max_registers=REGISTERS)
 def fora(edges, chances, index, sources, queries, blocks, k, long, short, top, control, out):
     """Answer queries by FORA+; cooperative, like :func:`gpukit.kpar.query_cuda.answer`.
 
@@ -202,25 +212,3 @@ def fora(edges, chances, index, sources, queries, blocks, k, long, short, top, c
             residue[v] = 0
             reserve[v] = 0
             v += members
-
-
-_i32, _i64, _u32 = numba.int32[::1], numba.int64[::1], numba.uint32[::1]
-_int, _seed = numba.int64, numba.uint64
-
-_EDGES = types.NamedTuple((_i64, _i32, _seed), Edges)
-_ENDS, _COUNTS = (_seed, _seed, _int, _i64, _i32), (_seed, _seed, _int, _i32, _i64, _i64, _i64, _i64)
-_REST = (
-    types.NamedTuple((_u32, _int, _int, _i64, _i32, _u32), ForaIndex), _i64, _int, _int, _int,
-    numba.int64[:, :, ::1], numba.int32[:, :, ::1], numba.int64[:, :, ::1], _i64, numba.int64[:, ::1],
-)  # fmt: skip
-
-KERNELS = {
-    f"{name}{kind}": (one, (*first, chances, *rest))
-    for kind, chances in (("", Absent.kind), ("_weighted", numba.uint64[::1]))
-    for name, one, first, rest in (
-        ("walk_ends", walk_ends, (_i64, _i32), _ENDS),
-        ("walk_counts", walk_counts, (_i64, _i32), _COUNTS),
-        ("fora", fora, (_EDGES,), _REST),
-    )
-}
-"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

@@ -1,15 +1,16 @@
 """Kernels of GAMCSS (``gamcss.py``): sets in one array, searched through anew for every seed."""
 
-import numba
-from numba import cuda, int32, int64
+from numba import int32, int64
 
-from gpukit.device.compiled import kernel
+from gpukit.device.kernels import cuda, kernel
 from gpukit.merit.best_cuda import BLOCK, Best, best_of_block, best_of_grid_share, write_champion
 from gpukit.merit.discover_cuda import BATCH, find_marked
 from gpukit.merit.table_cuda import Ring, at
 
+_u8, _i32, _i64, _int = "uint8[::1]", "int32[::1]", "int64[::1]", "int64"
 
-@kernel
+
+@kernel((_i32, _i32, _i32, _int, _int, _int, _i32, _i64))
 def pack(starts, sizes, ring, segments, low, high, common, used):
     """Copy the sets low … high - 1 to the common array, at places that the counter ``used[0]`` gives; a block a set."""
     shared = cuda.shared.array(1, int64)
@@ -27,7 +28,7 @@ def pack(starts, sizes, ring, segments, low, high, common, used):
             starts[r] = place
 
 
-@kernel
+@kernel((_i32, _i32, _i32, _int, _int, _i32))
 def count(starts, sizes, common, low, high, counts):
     """Add the occurrences in the sets low … high - 1 to ``counts``; a block a set."""
     for r in range(low + cuda.blockIdx.x, high, cuda.gridDim.x):
@@ -35,7 +36,7 @@ def count(starts, sizes, common, low, high, counts):
             cuda.atomic.add(counts, common[starts[r] + i], 1)
 
 
-@kernel
+@kernel((_i32, _i32, "int64[:, ::1]"))
 def best_of_blocks(work, costs, champions):
     """Write the best vertex of each block's share, with its count and cost, to ``champions``; blocks of BLOCK."""
     best_vertex = cuda.shared.array(BLOCK, int64)
@@ -47,7 +48,7 @@ def best_of_blocks(work, costs, champions):
     write_champion(best, champions)
 
 
-@kernel
+@kernel((_i32, _i32, _i32, _int, _int, _i32, _i32))
 def cover(starts, sizes, common, high, seed, covered, work):
     """Cover the sets that hold a seed and take their members out of ``work`` (algorithm 3); a block a set."""
     held = cuda.shared.array(1, int32)
@@ -68,7 +69,7 @@ def cover(starts, sizes, common, high, seed, covered, work):
         cuda.syncthreads()
 
 
-@kernel
+@kernel((_i32, _i32, _i32, _int, _u8, _i64))
 def count_hits(starts, sizes, common, high, marks, hits):
     """Add the number of sets with a marked member to ``hits[0]``."""
     found = cuda.shared.array(BATCH, int32)
@@ -78,15 +79,3 @@ def count_hits(starts, sizes, common, high, marks, hits):
             if found[q] != 0:
                 cuda.atomic.add(hits, 0, 1)
         cuda.syncthreads()
-
-
-_u8, _i32, _i64, _int = numba.uint8[::1], numba.int32[::1], numba.int64[::1], numba.int64
-
-KERNELS = {
-    "pack": (pack, (_i32, _i32, _i32, _int, _int, _int, _i32, _i64)),
-    "count": (count, (_i32, _i32, _i32, _int, _int, _i32)),
-    "best_of_blocks": (best_of_blocks, (_i32, _i32, numba.int64[:, ::1])),
-    "cover": (cover, (_i32, _i32, _i32, _int, _int, _i32, _i32)),
-    "count_hits": (count_hits, (_i32, _i32, _i32, _int, _u8, _i64)),
-}
-"""Each kernel with the signature it is launched with, so that all can be compiled without a GPU."""

@@ -1,0 +1,314 @@
+"""Archives of compiled kernels: where the code of a kernel is found, and how it is loaded.
+
+An archive is a zip file of one architecture. ``manifest.json`` says of each kernel, by its key, what it is called, the
+types it was compiled for, its name in the code, and whether its blocks wait for one another; the code is a file of its
+own. A key is a digest of all sources that the code can contain, of the types, and of the limit of registers: code
+whose sources have changed is not found. A package carries archives in ``gpukit/kernels``; what is compiled on a user's
+machine lies in the user's cache, in an archive for each kernel. Both are read in the same way.
+
+The archive ``compute_75`` has no machine code but PTX of the oldest architecture, which the driver translates for GPUs
+that are newer than the package, once.
+"""
+
+import hashlib
+import importlib.util
+import json
+import logging
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from enum import Enum
+from functools import cache
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpukit.device import kernels
+from gpukit.device.kernels import Signature, module_of
+from gpukit.device.turn import Turn
+from gpukit.errors import DeviceError
+from gpukit.files import cache_folder
+
+Capability = tuple[int, int]
+
+ARCHITECTURES: tuple[Capability, ...] = ((7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0))
+"""The compute capabilities that the package has machine code for."""
+
+PORTABLE = "compute_75"
+"""The archive of PTX."""
+
+SHIPPED = Path(__file__).parents[1] / "kernels"
+"""Where the package carries its archives."""
+
+RUNTIME = "libcudadevrt.a"
+"""What PTX of kernels whose blocks wait for one another is linked with; in the archive of PTX."""
+
+FORMAT, MANIFEST, EPOCH = 1, "manifest.json", (1980, 1, 1, 0, 0, 0)
+
+DAMAGE = (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error)
+"""What reading an archive raises that is not there or is damaged."""
+
+_log = logging.getLogger("gpukit")
+
+
+class Code(NamedTuple):
+    """A compiled kernel.
+
+    Attributes
+    ----------
+    entry : str
+        Its name in the code.
+    cooperative : bool
+        Whether its blocks wait for one another, and are launched so.
+    code : bytes
+        Machine code, or PTX.
+    """
+
+    entry: str
+    cooperative: bool
+    code: bytes
+
+
+def name_of(capability: Capability) -> str:
+    """Return the name of an architecture, as ``sm_90``."""
+    return "sm_{}{}".format(*capability)
+
+
+def archive(folder: Path, architecture: str) -> Path:
+    """Return the path of an archive."""
+    return folder / f"{architecture}.zip"
+
+
+def load(signature: Signature, capability: Capability) -> tuple[Any, bool]:
+    """Load a kernel for GPUs of a compute capability.
+
+    Returns
+    -------
+    CUkernel, bool
+        The driver's handle, and whether the kernel's blocks wait for one another.
+
+    Raises
+    ------
+    DeviceError
+        If there is no code, or the driver refuses it.
+    """
+    from cuda.bindings import driver
+
+    found = find(signature, capability)
+    status, library = driver.cuLibraryLoadData(found.code, [], [], 0, [], [], 0)
+    if int(status) == 0:
+        status, handle = driver.cuLibraryGetKernel(library, found.entry.encode())
+    if int(status) != 0:
+        raise DeviceError(
+            f"the GPU's driver refused {signature.kernel.name} for {name_of(capability)}: {status.name}; install a "
+            "newer driver, or use --device cpu"
+        )
+    return handle, found.cooperative
+
+
+def archive_for(capability: Capability) -> Path | None:
+    """Return the package's archive of machine code that GPUs of a compute capability run; None where it has none.
+
+    Code of one capability runs on GPUs of the same first digit and no smaller second one.
+    """
+    fitting = [one for one in ARCHITECTURES if one[0] == capability[0] and one[1] <= capability[1]]
+    found = archive(SHIPPED, name_of(max(fitting))) if fitting else None
+    return found if found and found.exists() else None
+
+
+def has_compiler() -> bool:
+    """Return whether kernels can be compiled here."""
+    return importlib.util.find_spec("numba_cuda") is not None
+
+
+def find(signature: Signature, capability: Capability) -> Code:
+    """Return the machine code of a kernel: the package's, that of the user's cache, or what is made now for that.
+
+    Raises
+    ------
+    DeviceError
+        If there is none, and nothing that makes it.
+    """
+    key, architecture, shipped = key_of(signature), name_of(capability), archive_for(capability)
+    if shipped and (found := read(shipped, key)):
+        return found
+    folder = cache_folder("kernels", make=True)
+    with tempfile.TemporaryDirectory() as aside:
+        kept = (folder or Path(aside)) / f"{architecture}-{key}.zip"
+        if found := read(kept, key):
+            return found
+        turn = Turn(kept.with_suffix(".lock"))
+        turn.take()
+        try:
+            if not (found := read(kept, key)):
+                found = _make(signature, key, architecture, kept)
+        finally:
+            turn.pass_on()
+            with suppress(OSError):
+                turn.path.unlink()
+    return found
+
+
+def read(path: Path, key: str) -> Code | None:
+    """Return a kernel of an archive; None where it, or the archive, is not there or is damaged."""
+    try:
+        with zipfile.ZipFile(path) as file:
+            said = _manifest(file)["kernels"].get(key)
+            return said and Code(said["entry"], said["cooperative"], file.read(key))
+    except DAMAGE:
+        return None
+
+
+def keys(path: Path) -> set[str]:
+    """Return the keys of all kernels of an archive; none where it is not there or is damaged."""
+    try:
+        with zipfile.ZipFile(path) as file:
+            return set(_manifest(file)["kernels"])
+    except DAMAGE:
+        return set()
+
+
+def _manifest(file: zipfile.ZipFile) -> dict[str, Any]:
+    found = json.loads(file.read(MANIFEST))
+    return found if found["format"] == FORMAT else {"kernels": {}}
+
+
+def contents(path: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Return what an archive says of its kernels, by key, and its files but for that."""
+    with zipfile.ZipFile(path) as file:
+        kernels = _manifest(file)["kernels"]
+        return kernels, {name: file.read(name) for name in file.namelist() if name != MANIFEST}
+
+
+def described(signature: Signature, code: Code) -> dict[str, Any]:
+    """Return what an archive says of a kernel."""
+    kernel, types = signature.kernel.name, list(map(str, signature.types))
+    return {"kernel": kernel, "types": types, "entry": code.entry, "cooperative": code.cooperative}
+
+
+def write(path: Path, kernels: Mapping[str, Any], files: Mapping[str, bytes]) -> None:
+    """Write an archive, whole or not at all; the same contents give the same bytes.
+
+    Parameters
+    ----------
+    path : Path
+    kernels : mapping
+        What :func:`described` returns, by key.
+    files : mapping of bytes
+        The code of each kernel, by key; and further files.
+    """
+    manifest = json.dumps({"format": FORMAT, "kernels": kernels}, indent=1, sort_keys=True).encode()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_suffix(f".{os.getpid()}")
+    with zipfile.ZipFile(unfinished, "w") as file:
+        for name, data in sorted({**files, MANIFEST: manifest}.items()):
+            file.writestr(zipfile.ZipInfo(name, EPOCH), data, zipfile.ZIP_DEFLATED, 9)
+    os.replace(unfinished, path)
+
+
+def _make(signature: Signature, key: str, architecture: str, path: Path) -> Code:
+    """Make the code of a kernel and an archive of it: from PTX where the package has that, else by the compiler."""
+    portable = archive(SHIPPED, PORTABLE)
+    if found := read(portable, key):
+        _log.info("translating %s for this GPU, once on this machine", signature.kernel.name)
+        with zipfile.ZipFile(portable) as file:
+            code = found._replace(code=_translated(found, signature, architecture, file.read(RUNTIME)))
+        write(path, {key: described(signature, code)}, {key: code.code})
+        return code
+    if not has_compiler():
+        raise DeviceError(
+            f"no archive has machine code of {signature.kernel.name} for {architecture} that fits its source; install "
+            "gpukit[build-kernels], which compiles it once, or use --device cpu"
+        )
+    _log.info("compiling %s for this GPU: some seconds, once on this machine", signature.kernel.name)
+    module = module_of(signature.kernel.py_func)
+    command = [sys.executable, "-P", "-m", "gpukit.device.build", "--out", str(path), "--architecture", architecture]
+    command += ["--kernel", f"{module}:{signature.kernel.py_func.__name__}:{signature.number}"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(one for one in sys.path if one)}
+    done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    made = read(path, key)
+    if done.returncode or made is None:
+        said = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        raise DeviceError(f"{signature.kernel.name} was not compiled: {said}")
+    return made
+
+
+def _translated(found: Code, signature: Signature, architecture: str, runtime: bytes) -> bytes:
+    """Return the machine code that the driver makes of PTX."""
+    from cuda.core import Linker, LinkerOptions, ObjectCode
+
+    options = LinkerOptions(arch=architecture, max_register_count=signature.kernel.max_registers)
+    parts = [ObjectCode.from_ptx(found.code), *([ObjectCode.from_library(runtime)] if found.cooperative else [])]
+    return bytes(Linker(*parts, options=options).link("cubin").code)
+
+
+def key_of(signature: Signature) -> str:
+    """Return the key of a kernel that is compiled for these types."""
+    said = [FORMAT, signature.kernel.name, str(signature), signature.kernel.max_registers]
+    said += [
+        f"{name} {_digest(path)}" if path else name for name, path in sorted(_reached(signature.kernel.py_func)[0])
+    ]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:40]
+
+
+@cache
+def _digest(path: str) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def is_cooperative(signature: Signature) -> bool:
+    """Return whether blocks of a kernel wait for one another: it, or a function that it calls, asks for the grid."""
+    return "this_grid" in _reached(signature.kernel.py_func)[1]
+
+
+@cache
+def _reached(function: FunctionType) -> tuple[set[tuple[str, str]], set[str]]:
+    """Return all that the code of a kernel can contain, and all names that are used in it.
+
+    The first are the modules (name, path) of its functions, named tuples and enumerations, and the values of what else
+    they name (name and value, no path).
+    """
+    found, used, seen, left = set[tuple[str, str]](), set[str](), set[FunctionType](), [function]
+    while left:
+        one = left.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        found.add((module_of(one), one.__globals__["__file__"]))
+        names = {*_names(one.__code__), *one.__code__.co_freevars} - {"cuda", "libdevice"}
+        used |= names
+        inner = zip(one.__code__.co_freevars, one.__closure__ or (), strict=True)
+        scope = one.__globals__ | {name: cell.cell_contents for name, cell in inner}
+        for name in names & scope.keys():
+            values = [scope[name]]
+            if isinstance(values[0], ModuleType) and values[0].__name__.startswith("numpy"):
+                continue
+            if isinstance(values[0], ModuleType):
+                values = [getattr(values[0], other) for other in names & vars(values[0]).keys()]
+            for value in values:
+                plain = getattr(value, "py_func", value)
+                if isinstance(plain, FunctionType):
+                    left += [plain] if plain is not value or plain in kernels.called else []
+                elif isinstance(plain, type):
+                    if hasattr(plain, "_fields") or issubclass(plain, Enum):
+                        found.add((plain.__module__, str(sys.modules[plain.__module__].__file__)))
+                elif isinstance(plain, np.ndarray):
+                    found.add((f"{name} {plain.dtype} {plain.shape} {plain.tobytes().hex()}", ""))
+                elif isinstance(plain, int | float | str | tuple | np.generic):
+                    found.add((f"{name} {plain!r}", ""))
+    return found, used
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    """Yield the names that code uses, functions in it included."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
