@@ -2,6 +2,7 @@
 # make test   the tests of a few minutes            make lint      style, types, workflow
 # make test-all   every test that needs no GPU: also whole runs of the workflow, all kernels compiled and simulated
 # make bench  timed side-by-side runs               make gpu-test  the tests that need a GPU
+# make kernels  the archives of compiled kernels for all GPUs, into gpukit/kernels: some 15 minutes on two cores
 # make gpu-sanitize   NVIDIA's sanitizers over the small tests that need a GPU
 # make papers the five papers at smoke scale: results/paper/NAME/report.html
 # make fault  faults on purpose: make fault FAULTS=2000 SEED=1 FIRST=1; make fuzz MINUTES=30 SEED=1 FUZZ="edges costs"
@@ -18,7 +19,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check -c requirements.lock
 RUN := PATH="$(abspath $(BIN)):$$PATH"
 
-.PHONY: demo test test-all lint docs lock gpu-test gpu-sanitize bench papers reproduction schema fault fuzz reliability clean
+.PHONY: demo test test-all lint docs lock kernels gpu-test gpu-sanitize bench papers reproduction schema fault fuzz reliability clean
 
 demo: $(VENV)/.stamp-demo
 	$(RUN) snakemake --cores all
@@ -46,6 +47,10 @@ SITE := NO_MKDOCS_2_WARNING=1 mkdocs build --strict --quiet
 docs: $(VENV)/.stamp-dev
 	$(RUN) $(SITE)
 	@echo "The site: site/index.html; \`python3 -m http.server -d site\` serves it, with search"
+
+# Those that fit the sources stay. Without archives each kernel is compiled when it is first launched.
+kernels: $(VENV)/.stamp-dev
+	$(RUN) python -m gpukit.device.build
 
 gpu-test: $(VENV)/.stamp-gpu
 	$(RUN) pytest tests/gpu
@@ -152,10 +157,11 @@ $(VENV)/.stamp-dev: pyproject.toml requirements.lock | $(BIN)/python
 
 $(VENV)/.stamp-gpu: pyproject.toml requirements.lock | $(BIN)/python
 	sed $(if $(filter cuda12,$(CUDA)),'/^cuda-bindings\|^cuda-toolkit\|^nvidia-/d','') requirements.lock > $(VENV)/gpu.lock
-	$(PIP:requirements.lock=$(VENV)/gpu.lock) -e '.[tests,$(CUDA)]'
+	$(PIP:requirements.lock=$(VENV)/gpu.lock) -e '.[$(if $(filter cuda13,$(CUDA)),dev,tests),$(CUDA)]'
 	@touch $@ $(VENV)/.stamp-dev $(VENV)/.stamp-demo
 
-# The CUDA extra that gpu-test installs: cuda13 (drivers from 580 on) or cuda12, of which the lock knows no versions.
+# The CUDA extra that gpu-test installs: cuda13, with the compiler, or cuda12, of which the lock knows no versions: that one
+# needs the archives of `make kernels`.
 CUDA ?= cuda13
 
 $(BIN)/python:

@@ -14,12 +14,12 @@ import hashlib
 import importlib.util
 import json
 import logging
+import lzma
 import os
 import subprocess
 import sys
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from enum import Enum
@@ -52,7 +52,7 @@ RUNTIME = "libcudadevrt.a"
 
 FORMAT, MANIFEST, EPOCH = 1, "manifest.json", (1980, 1, 1, 0, 0, 0)
 
-DAMAGE = (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error)
+DAMAGE = (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, lzma.LZMAError)
 """What reading an archive raises that is not there or is damaged."""
 
 _log = logging.getLogger("gpukit")
@@ -209,7 +209,7 @@ def write(path: Path, kernels: Mapping[str, Any], files: Mapping[str, bytes]) ->
     unfinished = path.with_suffix(f".{os.getpid()}")
     with zipfile.ZipFile(unfinished, "w") as file:
         for name, data in sorted({**files, MANIFEST: manifest}.items()):
-            file.writestr(zipfile.ZipInfo(name, EPOCH), data, zipfile.ZIP_DEFLATED, 9)
+            file.writestr(zipfile.ZipInfo(name, EPOCH), data, zipfile.ZIP_LZMA)
     os.replace(unfinished, path)
 
 

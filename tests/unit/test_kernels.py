@@ -1,11 +1,13 @@
 """Kernels of GPUs without a GPU: keys, archives, where code is found, and what is compiled where there is none."""
 
 import importlib
+import importlib.util
 import json
 import os
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -203,7 +205,7 @@ def test_code_is_taken_from_the_package_then_from_the_cache(made, places, monkey
 
     def compile_(command, **_):
         calls.append(command)
-        archived(build.Path(command[command.index("--out") + 1]), other, Code("compiled", True, b"b"))
+        archived(Path(command[command.index("--out") + 1]), other, Code("compiled", True, b"b"))
         return subprocess.CompletedProcess(command, 0, "", "")
 
     monkeypatch.setattr(store.subprocess, "run", compile_)
@@ -279,3 +281,72 @@ for one in made.add.signatures:
 
 def _environment():
     return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+
+
+@pytest.fixture
+def hook(tmp_path, monkeypatch):
+    """Return a function that has the package's build hook work in an empty checkout, and what it adds to a wheel."""
+    pytest.importorskip("hatchling", reason="needs what builds the package")
+    place = Path(__file__).parents[2] / "hatch_build.py"
+    spec = importlib.util.spec_from_file_location("hatch_build", place)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    (tmp_path / "gpukit/kernels").mkdir(parents=True)
+    calls = []
+
+    def run(target="wheel", version="standard", code=0):
+        def call(command, **_):
+            calls.append(command)
+            return subprocess.CompletedProcess(command, code)
+
+        monkeypatch.setattr(module.subprocess, "run", call)
+        one, added = object.__new__(module.Kernels), {"force_include": {}}
+        monkeypatch.setattr(module.Kernels, "root", str(tmp_path), raising=False)
+        monkeypatch.setattr(module.Kernels, "target_name", target, raising=False)
+        one.initialize(version, added)
+        return added["force_include"]
+
+    run.calls, run.folder = calls, tmp_path / "gpukit/kernels"
+    return run
+
+
+def test_a_wheel_takes_the_archives_that_are_there(hook, monkeypatch) -> None:
+    monkeypatch.delenv("GPUKIT_KERNELS", raising=False)
+    assert hook() == {} and hook.calls == []
+    (hook.folder / "sm_90.zip").write_bytes(b"")
+    assert hook() == {str(hook.folder / "sm_90.zip"): "gpukit/kernels/sm_90.zip"}
+    assert hook(version="editable") == hook(target="sdist") == {}
+
+
+def test_a_wheel_without_the_archives_that_are_asked_for_is_refused(hook, monkeypatch) -> None:
+    monkeypatch.setenv("GPUKIT_KERNELS", "sm_90,compute_75")
+    hook()
+    assert hook.calls[-1][-4:] == ["--architecture", "sm_90", "--architecture", "compute_75"]
+    monkeypatch.setenv("GPUKIT_KERNELS", "release")
+    with pytest.raises(RuntimeError, match="lacks archives of kernels that GPUKIT_KERNELS=release asks for"):
+        hook(code=1)
+    assert "--architecture" not in hook.calls[-1]
+
+
+def test_what_the_builder_cannot_do_is_one_line(monkeypatch, tmp_path, capsys) -> None:
+    monkeypatch.setattr(store, "has_compiler", lambda: False)
+    monkeypatch.setattr(
+        sys, "argv", ["build", "--architecture", "sm_90", "--only", "quadrants", "--out", str(tmp_path)]
+    )
+    assert build.main() == 1
+    said = "build: kernels are compiled with numba-cuda, which is not installed: install gpukit[build-kernels]\n"
+    assert capsys.readouterr().err == said
+    monkeypatch.setattr(sys, "argv", ["build", "--architecture", "sm_99"])
+    with pytest.raises(SystemExit):
+        build.main()
+    assert "--architecture is sm_99; sm_75, " in capsys.readouterr().err
+
+
+def test_an_archive_that_fits_is_not_made_again(monkeypatch, tmp_path) -> None:
+    signatures = build.signatures_of("gpukit.graph.generators.quadrants_cuda")
+    for one in signatures:
+        archived(store.archive(tmp_path, "sm_90"), one, Code("name", False, b""))
+    monkeypatch.setattr(build.subprocess, "run", None)
+    build.build(["sm_90"], tmp_path, "quadrants")
+    with pytest.raises(TypeError):
+        build.build(["sm_90"], tmp_path, "rows_cuda")
