@@ -1,7 +1,7 @@
 """``gpukit inspect``, ``verify`` and ``diff``: any artifact, by what the layout table says of its kind."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from gpukit.cli.command import with_run
 from gpukit.cli.common import Run, print_json
@@ -14,14 +14,29 @@ Files = Annotated[list[Path], argument("FILE", "Artifacts.")]
 
 @with_run()
 def inspect(run: Run, files: Files) -> None:
-    """Show what artifacts hold: header, attributes, datasets with types and shapes."""
+    """Show what artifacts hold: header, attributes, datasets with types and shapes; of compiled kernels if they fit."""
     from gpukit.artifacts.describe import describe, tree
 
-    found = [describe(path) for path in files]
+    found = [_kernels(path) if path.suffix == ".zip" else describe(path) for path in files]
     if run.as_json:
         print_json({"files": found})
-    else:
-        print("\n".join(line for one in found for line in tree(one)))
+        return
+    for one in found:
+        if "architecture" in one:
+            print(f"{one['file']}: kernels for {one['architecture']}, {one['fit']} of {one['wanted']} fit the sources")
+        else:
+            print("\n".join(tree(one)))
+
+
+def _kernels(path: Path) -> dict[str, Any]:
+    """Return what an archive of compiled kernels is; raises InputError if it is none."""
+    from gpukit.device import build
+
+    wanted = build.wanted()
+    found = build.fit(path, wanted)
+    if not found["kernels"]:
+        raise InputError(f"{path} is no archive of compiled kernels, as gpukit/kernels/sm_90.zip is; name another file")
+    return {"file": str(path), **found, "wanted": len(wanted)}
 
 
 @with_run()

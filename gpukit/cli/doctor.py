@@ -88,11 +88,8 @@ def kernels() -> dict[str, Any]:
     """
     from gpukit.device import build, store
 
-    wanted = {store.key_of(one) for module in build.modules() for one in build.signatures_of(module)}
-    archives = []
-    for path in sorted(store.SHIPPED.glob("*.zip")):
-        found = store.keys(path)
-        archives.append({"architecture": path.stem, "kernels": len(found), "fit": len(found & wanted)})
+    wanted = build.wanted()
+    archives = [build.fit(path, wanted) for path in sorted(store.SHIPPED.glob("*.zip"))]
     used = [path.stem if path else None for path in (store.archive_for(gpu.capability) for gpu in select.detect()[0])]
     return {"wanted": len(wanted), "archives": archives, "used": used, "compiler": store.has_compiler()}
 

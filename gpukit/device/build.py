@@ -130,6 +130,17 @@ def signatures_of(module: str) -> list[Signature]:
     return [one for kernel in kernels.declared if kernel.py_func.__module__ == module for one in kernel.signatures]
 
 
+def wanted(only: str = "") -> set[str]:
+    """Return the keys of all kernels, or of those of modules with this in their names, as the sources are now."""
+    return {store.key_of(one) for module in modules() if only in module for one in signatures_of(module)}
+
+
+def fit(path: Path, keys: set[str]) -> dict[str, Any]:
+    """Return what an archive is: its ``architecture``, its ``kernels``, and how many of them ``fit`` these keys."""
+    found = store.keys(path)
+    return {"architecture": path.stem, "kernels": len(found), "fit": len(found & keys)}
+
+
 def build(architectures: Sequence[str], folder: Path, only: str = "", jobs: int | None = None) -> None:
     """Write the archives of these architectures, but for those that fit the sources.
 
@@ -151,8 +162,8 @@ def build(architectures: Sequence[str], folder: Path, only: str = "", jobs: int 
     """
     environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     chosen = [one for one in modules() if only in one]
-    wanted = {store.key_of(signature) for one in chosen for signature in signatures_of(one)}
-    architectures = [one for one in architectures if store.keys(store.archive(folder, one)) != wanted]
+    keys = wanted(only)
+    architectures = [one for one in architectures if store.keys(store.archive(folder, one)) != keys]
     if not architectures:
         return
     if not store.has_compiler():

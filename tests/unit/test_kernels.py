@@ -350,3 +350,15 @@ def test_an_archive_that_fits_is_not_made_again(monkeypatch, tmp_path) -> None:
     build.build(["sm_90"], tmp_path, "quadrants")
     with pytest.raises(TypeError):
         build.build(["sm_90"], tmp_path, "rows_cuda")
+
+
+def test_inspect_says_whether_an_archive_fits(tmp_path, capsys) -> None:
+    from gpukit.cli import app
+
+    path, (one, *_) = tmp_path / "sm_90.zip", build.signatures_of("gpukit.graph.generators.quadrants_cuda")
+    archived(path, one, Code("name", False, b""))
+    assert app.main(["inspect", str(path)]) == 0
+    assert capsys.readouterr().out == f"{path}: kernels for sm_90, 1 of {len(build.wanted())} fit the sources\n"
+    path.write_bytes(b"nothing")
+    assert app.main(["inspect", str(path)]) == 3
+    assert f"{path} is no archive of compiled kernels" in capsys.readouterr().err
