@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ ROOT = Path(__file__).parents[1]
 
 NAMES = {**{name_of(one): one for one in ARCHITECTURES}, PORTABLE: ARCHITECTURES[0]}
 """The compute capability of each archive."""
+
+_numbers = count()
 
 LAST_LINES = 5
 """Of what a compiling process says when it fails."""
@@ -49,15 +52,16 @@ def compiled(signature: Signature, capability: Capability, output: str, **option
     **options
         Of ``numba.cuda.compile``, as ``lineinfo``.
     """
-    from numba.cuda import dispatcher
+    from numba.cuda import codegen, dispatcher
 
     class Device:
         id = 0
         compute_capability = capability
 
-    # The compiler asks a GPU that is here for its compute capability, for functions that a kernel calls; it has no
-    # public way to say that instead.
+    # The compiler asks a GPU that is here for its compute capability, for functions that a kernel calls, and puts the
+    # code of these in an order that depends on where it lies in memory. It has no public way to say either.
     dispatcher.get_current_device = lambda: Device
+    codegen.CUDACodeLibrary.__hash__ = lambda library: vars(library).setdefault("number", next(_numbers))
     types = tuple(type_of(one) for one in signature.types)
     code, _ = kernels.cuda.compile(
         signature.kernel.py_func, types, device=False, abi="numba", cc=capability, output=output, **options

@@ -86,7 +86,6 @@ def _list_positive(n, values, index, divide, target, counts, team, phase):
     teams.flush(listed)
 
 
-# whole: the baseline in one launch, its steps in the order of the paper
 _EDGES = group(Edges, _i64, _i32, _seed)
 _REST = (
     group(ForaIndex, _u32, _int, _int, _i64, _i32, _u32), _i64, _int, _int, _int,
@@ -94,6 +93,7 @@ _REST = (
 )  # fmt: skip
 
 
+# whole: the baseline in one launch, its steps in the order of the paper
 @kernel(*((_EDGES, one, *_REST) for one in _CHANCES), max_registers=REGISTERS)
 def fora(edges, chances, index, sources, queries, blocks, k, long, short, top, control, out):
     """Answer queries by FORA+; cooperative, like :func:`gpukit.kpar.query_cuda.answer`.
