@@ -58,10 +58,13 @@ def compiled(signature: Signature, capability: Capability, output: str, **option
         id = 0
         compute_capability = capability
 
+    def number(library: Any) -> int:
+        return library.__dict__.setdefault("number", next(_numbers))
+
     # The compiler asks a GPU that is here for its compute capability, for functions that a kernel calls, and puts the
     # code of these in an order that depends on where it lies in memory. It has no public way to say either.
     dispatcher.get_current_device = lambda: Device
-    codegen.CUDACodeLibrary.__hash__ = lambda library: vars(library).setdefault("number", next(_numbers))
+    codegen.CUDACodeLibrary.__hash__ = number
     types = tuple(type_of(one) for one in signature.types)
     code, _ = kernels.cuda.compile(
         signature.kernel.py_func, types, device=False, abi="numba", cc=capability, output=output, **options
