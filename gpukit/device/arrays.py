@@ -412,6 +412,7 @@ def _noted(stream: Any) -> Any:
 def _attribute(gpu: int, name: str) -> int:
     from cuda.bindings import driver
 
+    driver.cuInit(0)  # CuPy may not have needed it yet
     status, value = driver.cuDeviceGetAttribute(getattr(driver.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}"), gpu)
     if int(status) != 0:
         raise DeviceError(f"the driver says nothing of GPU {gpu}: {status.name}; see `gpukit doctor`")

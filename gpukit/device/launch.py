@@ -190,6 +190,7 @@ def _load(form: _Form, shared: int) -> _Loaded:
     with _loading:
         if gpu in form.loaded:
             return form.loaded[gpu]
+        xp.cuda.runtime.setDevice(gpu)  # makes its context current, which no array may have done yet
         capability = device_attribute("COMPUTE_CAPABILITY_MAJOR"), device_attribute("COMPUTE_CAPABILITY_MINOR")
         loaded, cooperative = store.load(form.signature, capability)
         if shared:

@@ -250,7 +250,7 @@ def test_a_kernel_is_loaded_once_onto_each_gpu(simulator, monkeypatch):
 
     driver = pytest.importorskip("cuda.bindings.driver")
     loaded, gpu = [], threading.local()
-    runtime = SimpleNamespace(getDevice=lambda: gpu.number)
+    runtime = SimpleNamespace(getDevice=lambda: gpu.number, setDevice=lambda number: None)
     monkeypatch.setattr(module, "xp", SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
     monkeypatch.setattr(module, "device_attribute", lambda name: 9)
 
