@@ -195,7 +195,12 @@ def plain_edges(content: bytes, weights: bool) -> Any:
     ):
         raise Unsaid
     comma, text = b"," in lines[0], b"".join(lines)
-    if b'"' in text or (comma and (b"\t" in text or b";" in text)) or (b"\t" in text and b" " in text):
+    if (
+        (comma and not all(b"," in line for line in lines))
+        or b'"' in text
+        or (comma and (b"\t" in text or b";" in text))
+        or (b"\t" in text and b" " in text)
+    ):
         raise Unsaid
     rows = [re.split(r"[ \t]*,[ \t]*" if comma else r"[ \t]+", line.decode()) for line in lines]
     first, widths = rows[0], {len(row) for row in rows}
@@ -210,6 +215,8 @@ def plain_edges(content: bytes, weights: bool) -> Any:
         and [row[0] for row in rows] == [str(int(first[0]) + i) for i in range(len(rows))]
     ):
         raise Unsaid  # an index
+    if len(rows) == len(first) > 2 and {one for row in rows for one in row[:2]} <= {"0", "1"}:
+        raise Unsaid  # a matrix
     if len(first) < 2 + weights or max(widths) > len(first):
         raise Refused
     u, v, w = [], [], []

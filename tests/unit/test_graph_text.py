@@ -222,7 +222,7 @@ BAD = {
     "an empty name": ("ann,bob\n,cy\n", {}, "line 2: a name is empty"),
     "an empty id": ("a;b\n1;2\n;3\n", {}, "line 3: '' is not a vertex id"),
     "a field too many": ("ann bob\nbob cy dee\n", {}, "line 2: 3 fields, 2 in the first line"),
-    "a field too few": ("ann,bob\nann,cy\n" + "dee,x\n" * 200 + "cy\n", {}, "line 203: 1 fields"),
+    "a field too few": ("ann,bob\nann,cy\n" + "dee,x\n" * 200 + "cy\n", {}, "line 203: 1 field, 2 in"),
     "an open quote": ('"ann","bob"\n"cy,"dee\n', {}, "line 2: .*quote"),
     "a name over two lines": ('ann,bob\n"c\ny",dee\n', {}, "line 2: a quote is not closed"),
     "an open quote between blanks": ('ann bob\n"cy dee\n', {}, "line 2: a quote"),
@@ -470,3 +470,23 @@ def test_blocks_parsed_ahead_keep_their_order_and_their_errors(edge_file, monkey
     del lines[30]
     with pytest.raises(InputError, match="truncated gzip"):
         read_edges(edge_file(gzip.compress("".join(lines).encode(), 0)[:-1500]))
+
+
+@pytest.mark.parametrize("separator", [" ", "\t", ",", ";", "|", ":"])
+@pytest.mark.parametrize("quote", ["", '"'])
+@pytest.mark.parametrize("weights", [0, 1])
+def test_a_number_that_is_a_name_is_refused_after_many_lines(edge_file, separator, quote, weights):
+    """It must not be merged with the number that it looks like."""
+    share = f"{separator}0.5" if weights else ""
+    lines = [f"{i}{separator}{i + 1}{share}" for i in range(150)]
+    options = ReadOptions(
+        separator={" ": "space", "\t": "tab"}.get(separator, separator) if separator in "|:" else None
+    )
+    for odd in ("007", "+7"):
+        path = edge_file("\n".join([*lines, f"1{separator}{quote}{odd}{quote}{share}", ""]))
+        with pytest.raises(InputError, match=f"line 151: '{re.escape(odd)}' is no usual number"):
+            read_edges(path, weights, options=options)
+
+
+def test_a_start_of_many_blank_lines_is_read_at_once(edge_file):
+    assert len(read_edges(edge_file("\n" * 300_000 + " # a\n\n" * 20_000 + " " * 60_000 + "1 2\n")).u) == 1

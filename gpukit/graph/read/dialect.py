@@ -24,8 +24,10 @@ _USUAL = bytes(byte for byte in range(256) if byte in (9, 10) or 32 <= byte != 1
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:(?:\.\d{3})+,\d+|(?:,\d{3})+\.\d+)")
 """A number with thousands apart; without decimals it could be an address, as 192.168.100.200 is."""
 _MARK = re.compile(r"[^\w\s]+")
-_VERTEX = ("id", "label", "name", "node", "vertex")
+_VERTEX = ("id", "label", "name", "node", "vertex", "user", "person", "account", "page")
 """Names of a first column by which a table may be one of vertices."""
+MISSING = frozenset(("na", "n/a", "nan", "null", "\\n"))
+"""What stands, in small letters, where a name is missing."""
 _GAPS = frozenset(("", "na", "n/a", "nan", "null", "none", "nil", "-", "--", "?", ".", "missing"))
 """What stands, in small letters, where a value is missing."""
 DIRECTIONS = {"directed": False, "undirected": True, "mutual": True}
@@ -167,11 +169,12 @@ def look(
     in_quotes = bool(body) and all(map(_are_names, raw, ends))
     ids = "text" if in_quotes and options.ids is None else _kind_of_ids(name, at, ends, options)
     uneven = next((i for i, row in enumerate(body) if len(row) != width), None)
-    if separator is None and uneven is not None and options.format is None and not options.skip_bad:
+    if not named and uneven is not None and options.format is None and not options.skip_bad:
         found = texts[uneven + len(texts) - len(body)][0]
-        raise InputError(f"{name}, line {found}: {uneven_fields(len(body[uneven]), width)}")
+        raise InputError(f"{name}, line {found}: {uneven_fields(len(body[uneven]), width, separator)}")
     if separator == "\t" and not options.separator and not named and ids == "integer" and columns[:2] == (0, 1):
         separator = None  # the kernel and pandas take blanks and tabs alike
+    is_tab = separator is None and options.separator is None and "\t" in texts[0][1].strip()
     kinds_of_edge = [place for place, word in enumerate(named) if word.casefold() == "type"]
     words = {row[place].casefold() for row in body for place in kinds_of_edge if place < len(row)}
     return Dialect(
@@ -179,7 +182,7 @@ def look(
         index=0 in columns[:2] and not weights and _counts_up(body) and kinds[:3] == ["whole"] * 3,
         guessed=header and sizes is None and options.header is None and _known_ends(rows[0]) is None,
         direction=kinds_of_edge[0] if len(kinds_of_edge) == 1 and words and words <= {*DIRECTIONS} else None,
-        sizes=sizes, between=separator_name(between), options=options,
+        sizes=sizes, between="tab" if is_tab else separator_name(between), options=options,
     )  # fmt: skip
 
 
@@ -204,9 +207,13 @@ def named_in_comment(comments: Sequence[str], separator: str | None, width: int,
     return words if is_header else []
 
 
-def uneven_fields(fields: int, width: int) -> str:
-    """Return what is said of a line between blanks that has not as many fields as the first."""
-    advice = "--format edges reads the first ones of each, --format adjlist a vertex and its neighbours"
+def uneven_fields(fields: int, width: int, separator: str | None) -> str:
+    """Return what is said of a line that has not as many fields as the first, where no header names them."""
+    advice = "--format edges reads the first ones of each"
+    if separator is None:
+        advice += ", --format adjlist a vertex and its neighbours"
+    elif fields > width:
+        advice = "quote names that hold the separator, or name it by --sep"
     return f"{fields} field{'s' * (fields != 1)}, {width} in the first line; {advice}"
 
 
@@ -240,6 +247,8 @@ def _separator(texts: Sequence[tuple[int, str]], options: ReadOptions) -> str | 
     """
     if options.separator is not None:
         return SEPARATORS.get(options.separator, options.separator)
+    if all(NUMBER.fullmatch(word) for word in texts[0][1].split()):
+        return None  # blanks and tabs alike
     for separator in ("\t", ";", ","):
         fields = [count(text.strip(" \t"), separator) for _, text in texts]
         cut, whole = sum(one > 1 for one in fields), fields.count(1)
@@ -269,6 +278,8 @@ def _has_header(name: str, number: int, rows: Sequence[Sequence[str]], options: 
         return False
     used = {word for row in rest for word in row}
     known = _known_ends(first)
+    if known is not None and first in rest:
+        raise InputError(f"{name}, line {number}: the header stands again further down; take the other one out")
     # A column of numbers, or of dates, below a word that does not stand for a missing number.
     below = [kind != "text" for kind in _kinds(rest, len(first))]
     if not any(one and word.casefold() not in _GAPS for one, word in zip(below, first, strict=True)):
@@ -349,7 +360,7 @@ def _ends(name: str, first: Sequence[str], header: bool, kinds: Sequence[str]) -
     if not header and "date" not in kinds[:2] and not (len(first) > 2 and list(kinds[:3]) == ["text"] * 3):
         return 0, 1
     known = _known_ends(first) if header else None
-    if header and known is None and first[0].casefold() in _VERTEX:
+    if header and known is None and _is_vertex(first):
         raise InputError(_undecided(name, "two are the ends of an edge", first, header, "SOURCE,TARGET"))
     if known is not None or len(first) == 2:
         return known or (0, 1)
@@ -362,6 +373,12 @@ def _ends(name: str, first: Sequence[str], header: bool, kinds: Sequence[str]) -
     if not pairs or any(places != pairs[0] or len(places) > 2 for places in pairs):
         raise InputError(_undecided(name, "two are the ends of an edge", first, header, "SOURCE,TARGET"))
     return pairs[0][0], pairs[0][1]
+
+
+def _is_vertex(names: Sequence[str]) -> bool:
+    """Say whether a table may be one of vertices, by the names of its first two columns."""
+    first, second = (re.sub(r"[\W_]", "", word).casefold() for word in names[:2])
+    return bool({first, _BESIDE.sub("", first)} & {*_VERTEX}) and not second.endswith("id")
 
 
 def _weight(name: str, first: Sequence[str], header: bool, kinds: Sequence[str], ends: tuple[int, int]) -> int:

@@ -33,7 +33,7 @@ class Format:
     start: str = "(?!)"
 
     def fits(self, head: bytes) -> bool:
-        """Say whether the start of a content is of this format."""
+        """Say whether the start of a content, without blanks before it, is of this format."""
         return re.match(self.start.encode("latin-1"), head, re.IGNORECASE) is not None
 
 
@@ -105,12 +105,13 @@ def _format_of(source: Source, options: ReadOptions) -> str:
         raise InputError(f"{name} is empty; an edge list has one 'u v' line an edge")
     if head.startswith(b"PK\x03\x04") and plain.endswith(".npz"):
         return "npz"
-    found = next((kind for kind, form in FORMATS.items() if form.fits(head.removeprefix(b"\xef\xbb\xbf"))), None)
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    found = next((kind for kind, form in FORMATS.items() if form.fits(start)), None)
     if found is not None:
         return found
     if re.search(r"\.(xls[xm]?|ods)$", plain):
         raise InputError(f"{name} is a spreadsheet; save the sheet of edges as CSV")
-    refused = next((form for form in _REFUSED if form.fits(head)), None)
+    refused = next((form for form in _REFUSED if form.fits(start)), None)
     if refused is not None:
         raise InputError(f"{name} is {refused.title}")
     named = next((kind for kind, form in FORMATS.items() if plain.endswith(form.suffixes)), None)
@@ -185,7 +186,7 @@ def _read_matrix(source: Source, kind: str, options: ReadOptions, weights: float
             return edges_of_matrix(name, "SciPy", load_npz(io.BytesIO(source.stream.read())), weights)
         from scipy.io import mminfo, mmread
 
-        header = re.sub(b"^%+ *MatrixMarket", b"%%MatrixMarket", source.head, count=1)
+        header = re.sub(b"^%+ *MatrixMarket", b"%%MatrixMarket", source.head, count=1, flags=re.IGNORECASE)
         n, columns, entries, form, field, symmetry = mminfo(io.BytesIO(header))
         if form != "coordinate" or field == "complex" or symmetry not in ("general", "symmetric") or n != columns:
             wanted = "a graph is square, coordinate, real, integer or pattern, general or symmetric"

@@ -18,6 +18,7 @@ from gpukit.graph.read.text import read_text
 _TERM = r'(<[^>]*>|_:\S+|"(?:[^"\\]|\\.)*"\S*)'
 _TRIPLE = re.compile(rf"\s*{_TERM}\s+{_TERM}\s+{_TERM}\s*(?:{_TERM}\s*)?\.\s*(?:#.*)?")
 _KONECT = re.compile(r"%\s*(sym|asym|bip)\b[^\n]*(?:\n%\s*([0-9]+)(?:\s+([0-9]+)\s+([0-9]+))?)?")
+_PROBLEMS = ("sp", "edge", "edges", "col", "max", "asn", "tw")
 _DIMACS = re.compile(rb"(?m)^[ \t]*(?:c(?:[ \t].*)?|n[ \t].*|p[ \t]+(\w+)[ \t]+([0-9]+)[ \t]+([0-9]+).*)$")
 
 
@@ -157,7 +158,7 @@ def _weighted(where: str, line: bytes) -> bytes:
     return line[:start] + str(weight).encode()
 
 
-def read_dimacs(name: str, blocks: Iterator[Block], kind: str, options: ReadOptions, weights: float) -> EdgeList:
+def read_dimacs(name: str, blocks: Iterator[Block], _: str, options: ReadOptions, weights: float) -> EdgeList:
     """Read DIMACS: ``p KIND n m``, then arcs ``a u v w`` or edges ``e u v``; what the problem asks is left out."""
     options.refuse_text(name, "DIMACS")
     found: list[tuple[str, int, int]] = []
@@ -180,7 +181,9 @@ def read_dimacs(name: str, blocks: Iterator[Block], kind: str, options: ReadOpti
     if len(found) != 1 or len(letters) > 1:
         wrong = f"{len(found)} lines 'p' and edges of {len(letters)} letters"
         raise InputError(f"{name} has {wrong}; DIMACS has one such line and one letter")
-    _, n, m = found[0]
+    kind, n, m = found[0]
+    if kind not in _PROBLEMS:
+        raise InputError(f"{name} is a problem {shown(kind)} of DIMACS, and no graph; {', '.join(_PROBLEMS)} are read")
     undirected = letters != {b"a"}
     if len(listed.u) != m and not (undirected and len(listed.u) == 2 * m):
         raise InputError(f"{name} has {len(listed.u):,} edges, and line 'p' states {m:,}; fetch it again")

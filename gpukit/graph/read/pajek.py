@@ -92,7 +92,7 @@ class _Pajek:
     def _label(self, where: str, line: str) -> None:
         words = [quoted or plain for quoted, plain in _WORD.findall(line)]
         number = self._vertex(where, words[0])
-        if len(words) > 1:
+        if len(words) > 1 and not (NUMBER.fullmatch(words[1]) and "." in words[1] and '"' not in line):  # a place
             self.labels[number] = words[1]
 
     def _pair(self, where: str, line: str) -> None:

@@ -24,6 +24,7 @@ from gpukit.graph.pairs import Chunk, Listing, paired
 from gpukit.graph.read.dialect import (
     DIRECTIONS,
     LOOKED_AT,
+    MISSING,
     ODD_INTEGER,
     Dialect,
     check_text,
@@ -37,7 +38,7 @@ from gpukit.graph.read.source import Block
 _UNDECIDED = "is a comment or an edge; --comment none says that there are no comments, --comment '{}' that this is one"
 _HEADER = "--header says that the first line names the columns, --no-header that it is an edge"
 _STATED = re.compile(r"nodes:\s*[0-9]+\s+edges:\s*([0-9]+)", re.IGNORECASE)
-_SNAP = re.compile(r"[#% ]*(un)?directed graph\b(?!.*unordered pair)|[#% ]*(un)directed", re.IGNORECASE)
+_SNAP = re.compile(r"[#% ]*(un)?directed(?: graph\b(?!.*unordered pair)|\s*$)", re.IGNORECASE)
 
 
 def read_text(name: str, blocks: Iterator[Block], options: ReadOptions, weights: float, whole: bool = True) -> EdgeList:
@@ -98,20 +99,24 @@ def _checked(name: str, listed: EdgeList, comments: Sequence[str]) -> EdgeList:
             advice = "fetch it again, or take the comment out"
             raise InputError(f"{name} has {len(u):,} edges, and a comment states {int(stated[1]):,}; {advice}")
         if direction is not None:
-            listed = replace(listed, undirected=(direction[1] or direction[2]) is not None)
+            listed = replace(listed, undirected=direction[1] is not None)
     if dialect.sizes is not None:
         listed = _without_sizes(name, listed, *dialect.sizes)
-    if labels is not None and dialect.guessed:
-        named = next((word for word in dialect.names if word and labels.find([word])[0] >= 0), None)
-        if named is not None:
-            raise InputError(f"{name}: {shown(named)} in the first line is a vertex below; {_HEADER}")
+    if labels is not None and dialect.header and dialect.names and dialect.options.header is None:
+        titles = [dialect.names[place] for place in dialect.columns[:2]]
+        again = [title for title in titles if title and labels.find([title])[0] >= 0]
+        if len(again) > (0 if dialect.guessed else 1):
+            raise InputError(f"{name}: {shown(again[0])} in the first line is a vertex below; {_HEADER}")
     if labels is not None and not dialect.names and dialect.options.header is None and len(u) > 2:
         if all((u == end).sum() + (v == end).sum() == 1 for end in (u[0], v[0])):
             first = " and ".join(labels.texts([u[0], v[0]]))
             raise InputError(f"{name}: the first line names {first}, which no other line does; {_HEADER}")
-    if dialect.index and dialect.options.columns is None and (np.diff(u) == 1).all():
+    if dialect.index and dialect.options.columns is None:
         advice = "--columns 2,3 leaves it out, --columns 1,2 reads it"
         raise InputError(f"{name}: the first of its {dialect.width} columns counts up, as an index does; {advice}")
+    is_matrix = labels is None and not dialect.names and 2 < dialect.width == len(u) and max(u.max(), v.max()) < 2
+    if is_matrix and dialect.options.columns is None:
+        raise InputError(f"{name} looks like a matrix, 0 and 1 in rows; list its edges, or name two --columns")
     return listed
 
 
@@ -120,12 +125,13 @@ def _without_sizes(name: str, listed: EdgeList, n: int, m: int) -> EdgeList:
     first = 0 if listed.dialect.header else 1
     u, v, w = listed.u[first:], listed.v[first:], None if listed.w is None else listed.w[first:]
     low, high = (int(min(u.min(), v.min())), int(max(u.max(), v.max()))) if len(u) else (0, 0)
-    if m != len(u) or high > n:
-        if first:
-            return listed
-        raise InputError(
-            f"{name}: the first line states {n} vertices and {m} edges; {len(u)} edges of ids to {high} follow"
-        )
+    exact = high == n or (low == 0 and high == n - 1)
+    is_edge = n < high or (m != len(u) and not (exact and (m > n or len(u) == 2 * m)))
+    if first and is_edge:
+        return listed
+    if m != len(u) or n < high or (first and not exact):
+        stated = f"the first line may state {n} vertices and {m} edges; {len(u)} edges of ids to {high} follow"
+        raise InputError(f"{name}: {stated}; --header leaves it out, --no-header reads it as an edge")
     if first and n == m and _is_metis(u, v):
         raise InputError(f"{name} can be METIS or an edge list; --format metis or --format edges says which")
     listed = replace(listed, u=u, v=v, w=w, notes=(*listed.notes, f"the first line states {n} vertices and {m} edges"))
@@ -161,7 +167,7 @@ class TextReader:
         self.names = Interned() if dialect.ids == "text" else None
         self.both: list[np.ndarray] = []
         self.bad: list[str] = []
-        self.even = dialect.separator is None and dialect.options.format is None
+        self.even = dialect.options.format is None and (dialect.separator is None or not dialect.names)
         between = rf"[{re.escape(dialect.separator or ' ')}\t]".encode()
         self._quoted = re.compile(rb'(?m)(^|%s)[ \t]*"(?:[^"\n]|"")*"(?=[ \t]*(?:%s|$))' % (between, between))
         self._open = re.compile(rb'(?m)(?:^|%s)[ \t]*"' % between)
@@ -265,7 +271,7 @@ class TextReader:
             return None
         if self.weights and any(part in text for part in (b"rue", b"RUE", b"alse", b"ALSE")):
             return None  # asked for a float, pandas also takes truth values
-        as_text = self.names is not None or (said.options.ids is None and _may_be_odd(text))
+        as_text = self.names is not None or (said.options.ids is None and _may_be_odd(text, said.separator or " "))
         source, target, *weight = said.columns
         kinds: dict[int, Any] = {said.width - 1: object, said.width: object}
         kinds |= {} if said.direction is None else {said.direction: object}
@@ -296,7 +302,9 @@ class TextReader:
         if (table[said.width] != "").any() and (said.separator is not None or self.even):
             return None
         if self.even and said.width - 1 in kinds and (table[said.width - 1] == "").any():
-            return None
+            lines = (line for line in text.decode().split("\n") if line.strip(" \t"))
+            if any(count(line, said.separator) != said.width for line in lines):
+                return None
         w = np.ascontiguousarray(table[weight[0]].to_numpy(np.float64)) if weight else None
         if w is not None and not (w.min() >= 0 and w.max() <= self.weights):
             return None
@@ -327,7 +335,8 @@ class TextReader:
         assert self.names is not None
         codes, found = pd.factorize(column)
         texts = [text.strip() for text in found]
-        if "" in texts or any(map(CONTROL.search, texts)):
+        gaps = self.dialect.options.ids is None and any(text.casefold() in MISSING for text in texts)
+        if "" in texts or gaps or any(map(CONTROL.search, texts)):
             return None
         return self.names.numbers(texts)[codes]
 
@@ -338,9 +347,11 @@ class TextReader:
             fields = split(line, said.separator)
         except ValueError as error:
             return str(error)
+        if said.separator is not None and not any(fields[width:]):
+            fields = fields[:width]
         longer = said.separator is not None and len(fields) > width and fields[width]
         if self.even and len(fields) != width:
-            return uneven_fields(len(fields), width)
+            return uneven_fields(len(fields), width, said.separator)
         if longer:
             advice = "quote names that hold the separator, or name it by --sep"
             return f"{len(fields)} fields, {width} in the first line; {advice}"
@@ -349,6 +360,8 @@ class TextReader:
         for text in (fields[place] for place in said.columns[:2]):
             if self.names is not None and not text:
                 return "a name is empty; every line needs two"
+            if self.names is not None and options.ids is None and text.casefold() in MISSING:
+                return f"{shown(text)} stands for a missing name; --skip-bad N skips such lines, --ids text keeps it"
             if self.names is not None and CONTROL.search(text):
                 return f"the name {shown(text)} holds a control character; take it out"
             if self.names is None and not re.fullmatch("[-+]?[0-9]+", text):
@@ -386,11 +399,11 @@ def _parse_plain(text: bytes, dialect: Dialect, weights: float) -> Chunk | None:
     return None if edges < 0 else (u[:edges], v[:edges], None)
 
 
-def _may_be_odd(text: bytes) -> bool:
+def _may_be_odd(text: bytes, separator: str) -> bool:
     """Say whether a field may begin with a plus, or with a zero before another digit."""
     found = np.frombuffer(b"\n" + text, np.uint8)
     before, first, second = found[:-2], found[1:-1], found[2:]
-    begins = (before == 10) | (before == 32) | (before == 9) | (before == 44)
+    begins = (before == 10) | (before == 32) | (before == 9) | (before == 34) | (before == ord(separator))
     return bool((begins & ((first == 43) | ((first == 48) & (second >= 48) & (second <= 57)))).any())
 
 
