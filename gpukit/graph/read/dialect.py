@@ -259,6 +259,8 @@ def _separator(texts: Sequence[tuple[int, str]], options: ReadOptions) -> str | 
 
 def _check_marks(name: str, number: int, rows: Sequence[Sequence[str]]) -> None:
     """Refuse lines between whose fields a mark stands with blanks around it: it would be taken for a vertex."""
+    if all(map(_INTEGER.fullmatch, rows[0][:2])):
+        return
     inner = rows[0][1:-1]
     mark = next((word for word in inner if _MARK.fullmatch(word) and all(word in row for row in rows)), None)
     if mark is None:
