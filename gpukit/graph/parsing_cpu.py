@@ -1,7 +1,10 @@
 """The kernel behind :mod:`gpukit.graph.read.text`."""
 
+from typing import Any
+
 import numpy as np
-from numba.cpython.unsafe.numbers import trailing_zeros
+from llvmlite import ir
+from numba.extending import intrinsic
 
 from gpukit.device.compiled import njit
 
@@ -79,6 +82,16 @@ def parse_ids(text, words, u, v, highest, width, comma):
     return count
 
 
+@intrinsic
+def _trailing_zeros(context, number):
+    """Return how many of the lowest bits of a number are 0: an instruction of the processor (64 for the number 0)."""
+
+    def instruction(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return number(number), instruction
+
+
 @njit
 def _eight_digits(word, at):
     """Return the number of the digits that eight bytes begin with, and where they end, the first byte being at ``at``.
@@ -87,7 +100,7 @@ def _eight_digits(word, at):
     joined in place (D. Lemire, "Number parsing at a gigabyte per second", Software: Practice and Experience, 2021).
     """
     others = ((word + _ABOVE) | (word - _ZEROS)) & _TOP  # its lowest bit is right: only a byte of the kind can carry
-    bits = trailing_zeros(others) & ~_U(7)  # 64 if all are digits
+    bits = _trailing_zeros(others) & ~_U(7)  # 64 if all are digits
     digits = (word ^ _ZEROS) << ((_U(64) - bits) & _U(63))  # zeros before the first digit
     digits = digits * _U(10) + (digits >> _U(8))
     value = ((digits & _FOURTH) * _HUNDREDS + ((digits >> _U(16)) & _FOURTH) * _UNITS) >> _U(32)
