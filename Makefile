@@ -1,6 +1,7 @@
 # make demo   the workflow on the shipped graphs: results/report.html (sets up .venv first)
 # make test   the tests of a few minutes            make lint      style, types, workflow
 # make test-all   every test that needs no GPU: also whole runs of the workflow, all kernels compiled and simulated
+# make test-plain the unit tests of compiled code with Numba's public interface alone, as for versions that were not tested
 # make bench  timed side-by-side runs               make gpu-test  the tests that need a GPU
 # make kernels  the archives of compiled kernels for all GPUs, into gpukit/kernels: some 15 minutes on two cores
 # make gpu-sanitize   NVIDIA's sanitizers over the small tests that need a GPU
@@ -19,7 +20,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check -c requirements.lock
 RUN := PATH="$(abspath $(BIN)):$$PATH"
 
-.PHONY: demo test test-all lint docs lock kernels gpu-test gpu-sanitize bench papers reproduction schema fault fuzz reliability clean
+.PHONY: demo test test-all test-plain lint docs lock kernels gpu-test gpu-sanitize bench papers reproduction schema fault fuzz reliability clean
 
 demo: $(VENV)/.stamp-demo
 	$(RUN) snakemake --cores all
@@ -33,6 +34,13 @@ test: QUICK := -m "not long"
 test test-all: $(VENV)/.stamp-dev
 	$(RUN) pytest -n auto --dist loadfile $(QUICK) $(TESTS)
 	$(RUN) NUMBA_ENABLE_CUDASIM=1 pytest -n auto $(QUICK) tests/cuda_sim
+
+# As with a version of Numba that gpukit was not tested with: five minutes on two cores, since each function is compiled anew.
+PLAIN := device diversity evaluate gim graph imgpu kpar merit worlds
+
+test-plain: $(VENV)/.stamp-dev
+	$(RUN) GPUKIT_PLAIN_NUMBA=1 pytest -n auto --dist loadfile -m "not long" $(PLAIN:%=tests/unit/test_%*.py) \
+	  --deselect tests/unit/test_gim_sentinel.py
 
 lint: $(VENV)/.stamp-dev
 	$(RUN) ruff check .

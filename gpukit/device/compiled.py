@@ -12,26 +12,26 @@ start that is int64 here and uint32 there. Two processes compile twice as fast a
 
 import hashlib
 import logging
+import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numba
-from numba.core.caching import FunctionCache
-from numba.core.runtime import rtsys
-
-from gpukit.device.nested import Whole, nest
-from gpukit.device.turn import Turn
 
 BELOW = ("device", "evaluate", "graph", "worlds")
 """The rooms that others import."""
 
 _log = logging.getLogger("gpukit")
+
+_kept: dict[Callable, bool] = {}
+"""The functions that :func:`njit` compiles, and whether their code is kept on disk."""
 
 _told: list[str] = []
 """What a process compiled first."""
@@ -61,65 +61,6 @@ def stamp(room: str) -> str:
     return digest.hexdigest()
 
 
-class _BlasLater:
-    """While this is entered, Numba's question whether SciPy has a BLAS is answered, but not by importing it.
-
-    Numba asks when a module of its own is imported, and imports ``scipy.linalg`` for it. No compiled code of gpukit
-    uses a BLAS; for code that does Numba asks again when it compiles it.
-    """
-
-    name = "scipy.linalg.cython_blas"
-
-    def __enter__(self) -> None:
-        self.placeholder = ModuleType(self.name)
-        sys.modules.setdefault(self.name, self.placeholder)
-
-    def __exit__(self, *failure: object) -> None:
-        if sys.modules.get(self.name) is self.placeholder:
-            del sys.modules[self.name]
-
-
-class _Cache(FunctionCache):
-    """Numba's cache of a function, which loads compiled code without what only a compiler needs.
-
-    Numba tells its compiler of all of NumPy and Python before it looks whether there is anything to compile: half of
-    the time of a short command, in which SciPy's linear algebra is imported, too. Compiled code needs the allocator
-    alone (and more where it hashes strings, which none does here). What is compiled later asks for the rest itself.
-
-    Of processes that need the same code one compiles it, and the others wait; each would also overwrite what the others
-    note in the index of the function's files.
-    """
-
-    def __init__(self, function: Callable) -> None:
-        super().__init__(function)
-        self.turn = Turn(Path(self._cache_file._index_path).with_suffix(".lock"))
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return what was compiled for a signature, or None: then it is this process's turn to compile it."""
-        found = self._found(sig, target_context)
-        if found is None:
-            _begin_to_compile(self._py_func)
-            self.turn.take()
-            found = self._found(sig, target_context)
-        if found is not None:
-            self.turn.pass_on()
-        return found
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep what was compiled."""
-        super().save_overload(sig, data)
-        self.turn.pass_on()
-
-    def _found(self, sig: Any, target_context: Any) -> Any:
-        # As Numba's own where anything is not as expected.
-        try:
-            rtsys.initialize(target_context)
-            with _BlasLater():
-                return self._load_overload(sig, target_context)
-        except Exception:
-            return super().load_overload(sig, target_context)
-
-
 def compile_beside(function: str) -> None:
     """Have another process call a function, ``module:name``, as soon as this one finds that it must compile.
 
@@ -144,13 +85,86 @@ def _begin_to_compile(function: Callable) -> None:
             _helpers.append(subprocess.Popen(command, stdin=_NULL, stdout=_NULL, stderr=_NULL))
 
 
-def _stamped(compiled: Any) -> Any:
-    """Give the cache of a compiled function the stamp of its room, in place of that of its file."""
-    path = Path(compiled.py_func.__code__.co_filename)
-    if path.is_relative_to(_PACKAGE):
-        # Numba has no public way: its locators of files are chosen by the environment, for all packages at once.
-        compiled._cache._cache_file._source_stamp = stamp(path.relative_to(_PACKAGE).parts[0])
-    return compiled
+def _listen() -> None:
+    """Have Numba call :func:`_begin_to_compile` before it compiles a function ("Event API" in its manual)."""
+    from numba.core import event
+
+    class Listener(event.Listener):
+        def on_start(self, event: Any) -> None:
+            function = getattr(event.data.get("dispatcher"), "py_func", None)
+            if function in _kept:
+                _begin_to_compile(function)
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    event.register("numba:compile", Listener())
+
+
+with suppress(ImportError, AttributeError):  # Numba compiles all the same
+    _listen()
+
+
+def _room(function: Callable) -> str:
+    """Return the room of the package that a function is in; an empty text for a function elsewhere."""
+    path = Path(function.__code__.co_filename)
+    return path.relative_to(_PACKAGE).parts[0] if path.is_relative_to(_PACKAGE) else ""
+
+
+_private: Any = None
+"""The module that uses private parts of Numba; None where its public interface must do."""
+
+
+def _say_plain(reason: object) -> None:
+    _log.debug("Numba %s compiles in its own way, which takes more time: %s", numba.__version__, reason)
+
+
+def _go_without(error: Exception) -> None:
+    """Use Numba's public interface from now on."""
+    global _private
+    if _private is not None:
+        _private = None
+        _say_plain(error)
+
+
+try:
+    if os.environ.get("GPUKIT_PLAIN_NUMBA", "0") not in ("", "0"):
+        raise ImportError("GPUKIT_PLAIN_NUMBA is set")
+    _private = import_module("gpukit.device.numba_private")
+except Exception as error:  # of whatever a later version of Numba does
+    _say_plain(error)
+
+
+def _plain(function: Callable, options: dict[str, Any]) -> tuple[Any, bool]:
+    """Return a function that Numba compiled by its public interface, and whether its code is kept."""
+    folder = _folder(_room(function))
+    if folder is not None:
+        before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
+        try:
+            compiled = numba.njit(cache=True, **options)(function)
+            if Path(compiled.stats.cache_path).is_relative_to(folder):
+                return compiled, True
+        except (AttributeError, RuntimeError):
+            pass  # Numba finds no place, or says nothing of it
+        finally:
+            numba.config.CACHE_DIR = before
+    return numba.njit(**options)(function), False
+
+
+@cache
+def _folder(room: str) -> Path | None:
+    """Return where Numba keeps code of a room by its public interface; None if there is no place.
+
+    To Numba code is current while the file of its function is what it was. So each state of the sources has a folder.
+    """
+    caches = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    for place in filter(None, (numba.config.CACHE_DIR, _PACKAGE / "__pycache__", f"{caches}/numba")):
+        with suppress(OSError, RuntimeError):
+            folder = Path(place).expanduser() / f"gpukit-{room}-{stamp(room)[:16]}"
+            folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+            return folder
+    return None
 
 
 def njit(function: Callable | None = None, /, **options: Any) -> Any:
@@ -165,7 +179,13 @@ def njit(function: Callable | None = None, /, **options: Any) -> Any:
     """
     if function is None:
         return lambda one: njit(one, **options)
-    compiled = numba.njit(cache=True, nogil=True, no_cfunc_wrapper=True, pipeline_class=Whole, **options)(function)
-    compiled._cache = _Cache(function)
-    nest(compiled)
-    return _stamped(compiled)
+    options["nogil"] = True
+    if _private is not None:
+        room = _room(function)
+        try:
+            compiled, _kept[function] = _private.njit(function, room and stamp(room), _go_without, options)
+            return compiled
+        except Exception as error:
+            _go_without(error)
+    compiled, _kept[function] = _plain(function, options)
+    return compiled

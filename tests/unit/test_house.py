@@ -108,6 +108,13 @@ def test_the_package_leaves_compiled_code_to_one_module():
     assert cached == []
 
 
+def test_private_parts_of_numba_are_in_one_file():
+    """What Numba does not promise to keep must not stop the package; its manual describes the other three modules."""
+    private = re.compile(r"^\s*(?:from|import) numba\.(?!cuda\b|extending\b)", re.MULTILINE)
+    found = {local(path) for path in FILES if private.search(path.read_text())}
+    assert found <= {"device/numba_private.py", "device/compiled.py", "device/arguments.py", "device/launch.py"}
+
+
 def test_warps_meet_by_masks_that_are_known():
     """Threads that happen to be together need not come to the same barrier; no run on a CPU shows that one waits."""
     asked = re.compile(r"\bcuda\.(activemask|syncwarp)\(([^)]*)\)")

@@ -1,0 +1,211 @@
+"""All code for the CPU that uses private parts of Numba.
+
+With it the first ``gim run`` takes 9 s of CPU time instead of 23 s, since Numba compiles less; a later command takes
+0.1 to 0.3 s less, since it loads compiled code without the compiler. :mod:`gpukit.device.compiled` uses this file with
+the versions of :data:`TESTED`. With any other version, if something here fails, or if ``GPUKIT_PLAIN_NUMBA`` is set, it
+uses Numba's public interface. Answers are the same.
+
+**Compiling.** Numba compiles a function that another one calls as if Python called it, too: with a wrapper for Python,
+to machine code, and once more for each number that stands in a source. But a caller has a copy of all that it calls in
+its own machine code, so nobody runs the other code. Here a callee ends as intermediate code. Its callers link that,
+and optimise it with their own. A function that Python calls as well is compiled for that as ever.
+
+**Loading.** Numba prepares its compiler for all of NumPy and Python before it looks whether there is anything to
+compile. Compiled code needs only the allocator (and more where it hashes strings, which none does here). The first
+function that has to be compiled prepares the rest.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core import sigutils, typing
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.codegen import CPUCodeLibrary
+from numba.core.compiler import Compiler
+from numba.core.dispatcher import Dispatcher, _FunctionCompiler  # type: ignore[attr-defined]
+from numba.core.environment import Environment
+from numba.core.errors import NumbaError
+from numba.core.runtime import rtsys
+from numba.core.types import unliteral  # type: ignore[attr-defined]
+from numba.core.untyped_passes import InlineInlinables
+
+from gpukit.device.turn import Turn
+
+TESTED = ("0.60", "0.61", "0.62", "0.63", "0.64", "0.65", "0.66", "0.67", "0.68")
+"""The minor versions of Numba that the tests passed with."""
+
+if ".".join(numba.__version__.split(".")[:2]) not in TESTED:
+    raise ImportError(f"gpukit was tested with {TESTED[0]} to {TESTED[-1]}")
+
+
+class _Part(CPUCodeLibrary):
+    """Intermediate code that is never made machine code of."""
+
+    def _optimize_final_module(self) -> None:
+        """Leave it to the callers: it took a fifth of a first run, and their code was no faster for it."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+class _Whole(Compiler):
+    """Numba's compiler, which links what shall be inlined as it links any callee."""
+
+    def define_pipelines(self) -> list[Any]:
+        """Return Numba's passes but one."""
+        (passes,) = super().define_pipelines()
+        passes.passes = [one for one in passes.passes if one[0] is not InlineInlinables]
+        return [passes]
+
+
+class _Compiler(_Whole):
+    """The same, which leaves what it made in a :class:`_Part`."""
+
+    def __init__(self, typing_context: Any, target_context: Any, library: Any, *rest: Any) -> None:
+        library = _Part(target_context.codegen(), "part")
+        super().__init__(typing_context, target_context, library, *rest)
+
+
+class _Parts(_FunctionCompiler):
+    """What compiled a function for those that call it, once for each kind of arguments.
+
+    Numba has a type for each number that stands in a source, and would compile a function for ``used = 0`` first, and
+    once more when it sees that ``used`` changes.
+    """
+
+    def __init__(self, compiled: Any) -> None:
+        super().__init__(compiled.py_func, compiled.targetdescr, compiled.targetoptions, {}, _Compiler)
+        self.compiled: dict[tuple[Any, ...], tuple[Any, object]] = {}
+
+    def _customize_flags(self, flags: Any) -> Any:
+        flags.forceinline = self.targetoptions.get("inline") == "always"
+        flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+        return flags
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Return how a caller shall call the function, as ``Dispatcher.get_call_template`` does."""
+        try:
+            return self._template(tuple(unliteral(one) for one in args), {name: unliteral(kws[name]) for name in kws})
+        except NumbaError:
+            return self._template(args, kws)  # some functions need the number itself
+
+    def _template(self, args: Any, kws: Any) -> Any:
+        signature, args = self.fold_argument_types(args, kws)
+        kinds = tuple(args)
+        if kinds not in self.compiled:
+            result = self.compile(kinds, None)
+            key = object()
+            self.targetdescr.target_context.insert_user_function(key, result.fndesc, [result.library])
+            self.compiled[kinds] = result.signature, key
+        name = self.py_func.__name__
+        known = [signature for signature, _ in self.compiled.values()]
+        return typing.make_concrete_template(name, key=name, signatures=known), signature, args, {}
+
+    def get_overload(self, signature: Any) -> object:
+        """Return the key by which a caller finds the code."""
+        kinds, _ = sigutils.normalize_signature(signature)
+        return self.compiled[tuple(kinds)][1]
+
+
+def _nest(compiled: Any) -> None:
+    """Let callers of a compiled function, and of those of the package that it calls, have it as a part of them."""
+    if not isinstance(compiled, Dispatcher) or not compiled.py_func.__module__.startswith("gpukit."):
+        return
+    if "get_call_template" in vars(compiled):
+        return
+    parts = _Parts(compiled)
+    vars(compiled).update(get_call_template=parts.get_call_template, get_overload=parts.get_overload)
+    for name in compiled.py_func.__code__.co_names:
+        _nest(compiled.py_func.__globals__.get(name))
+
+
+class _Result(CompileResultCacheImpl):
+    """The form in which a compiled function is written to a file."""
+
+    def reduce(self, cres: Any) -> tuple[Any, ...]:
+        """Return its parts; none of them makes Numba import modules of its compiler when it reads the file.
+
+        Each function of Numba that is part of the code brings a table of Python's objects along, with the name of the
+        module that it is from, and Numba imports that module. One of these modules imports SciPy's linear algebra,
+        which takes 0.2 s. Only code that Numba leaves to the interpreter reads variables of the module, and there is
+        none here. So the tables name another module.
+        """
+        *parts, tables = super().reduce(cres)
+        for number, table in enumerate(tables := list(tables)):
+            tables[number] = Environment({"__name__": "numba"})
+            tables[number].consts[:], tables[number].env_name = table.consts, table.env_name
+        return *parts, tuple(tables)
+
+
+class _Cache(FunctionCache):
+    """Numba's cache of a function, which loads compiled code without the compiler.
+
+    If several processes need the same code, one compiles it, and the others wait. Otherwise each would compile it, and
+    overwrite what the others wrote in the index of the function's files.
+    """
+
+    _impl_class = _Result
+
+    def __init__(self, function: Callable, stamp: str, failed: Callable[[Exception], None]) -> None:
+        super().__init__(function)
+        self.failed = failed
+        if self._cache_file._source_stamp and stamp:  # an error where Numba calls it by another name
+            self._cache_file._source_stamp = stamp
+        self.turn = Turn(Path(self._cache_file._index_path).with_suffix(".lock"))
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return what was compiled for a signature, or None: then it is this process's turn to compile it."""
+        found = self._found(sig, target_context)
+        if found is None:
+            self.turn.take()
+            found = self._found(sig, target_context)
+        if found is not None:
+            self.turn.pass_on()
+        return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled."""
+        super().save_overload(sig, data)
+        self.turn.pass_on()
+
+    def _found(self, sig: Any, target_context: Any) -> Any:
+        # In Numba's own way if anything is not as expected.
+        try:
+            rtsys.initialize(target_context)
+            return self._load_overload(sig, target_context)
+        except Exception as error:
+            self.failed(error)
+            return super().load_overload(sig, target_context)
+
+
+def njit(
+    function: Callable, stamp: str, failed: Callable[[Exception], None], options: dict[str, Any]
+) -> tuple[Any, bool]:
+    """Compile a function as :func:`gpukit.device.compiled.njit` does.
+
+    Parameters
+    ----------
+    function : callable
+        What is decorated.
+    stamp : str
+        Cached code counts while it is the same; an empty one leaves that to Numba.
+    failed : callable
+        Is told of an error by which cached code could not be loaded in the quick way.
+    options : dict
+        Those of ``numba.njit``.
+
+    Returns
+    -------
+    tuple
+        The compiled function, and whether its code is kept on disk.
+    """
+    compiled = numba.njit(no_cfunc_wrapper=True, pipeline_class=_Whole, **options)(function)
+    _nest(compiled)
+    try:
+        compiled._cache = _Cache(function, stamp, failed)
+    except RuntimeError:
+        return compiled, False  # Numba finds no place
+    return compiled, True
