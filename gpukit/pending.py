@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from typing import Any
 
+from gpukit.errors import GpukitError
+
 _PATIENCE_S = 0.05
 _lock = threading.RLock()
 _open = False
@@ -91,7 +93,8 @@ def beside() -> Iterator[None]:
     Raises
     ------
     InputError
-        If a check failed; also instead of an error of the command, which a damaged file may well have caused.
+        If a check found something wrong; also instead of an error of the command, which a damaged file may well have
+        caused.
     """
     global _open
     _open = True
@@ -99,8 +102,13 @@ def beside() -> Iterator[None]:
         with redirect_stdout(_Held(sys.stdout)):
             yield
         settle()
-    except Exception:
-        settle()
+    except Exception as error:
+        try:
+            settle()
+        except GpukitError:
+            raise
+        except Exception:  # says nothing of the file: both may have imported a module that cannot be imported
+            raise error from None
         raise
     finally:
         _open = False

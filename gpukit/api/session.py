@@ -12,7 +12,7 @@ from gpukit.api.arguments import optional, unfit, whole
 from gpukit.device import lease
 from gpukit.device.memory import check_start, gpu_limit
 from gpukit.device.probe import start_contexts
-from gpukit.device.select import Device, check_requested, choose
+from gpukit.device.select import NO_JIT, Device, check_requested, choose
 from gpukit.device.timing import PhaseTimer, synchroniser
 from gpukit.errors import DeviceError, UsageError, is_interrupt, lacks_gpu_memory
 from gpukit.wording import counted, worded
@@ -188,6 +188,8 @@ class Session:
         """Let numba use the threads of a device, no more than it started with; return how many these are."""
         import numba
 
+        import gpukit.device.compiled  # noqa: F401  which checks that Numba has threads
+
         threads = min(device.threads, numba.config.NUMBA_NUM_THREADS)
         if self._threads_before is None:
             self._threads_before = numba.get_num_threads()
@@ -276,5 +278,5 @@ def check_compiler(threads: int) -> None:
         If there is no room (:func:`gpukit.device.memory.check_start`).
     """
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
-        raise UsageError("NUMBA_DISABLE_JIT is set, and gpukit runs compiled code only; unset it")
+        raise UsageError(NO_JIT)
     check_start(threads)

@@ -281,8 +281,6 @@ def explain(error: BaseException) -> tuple[int, str]:
             "error: there is no place for compiled code: neither the installation nor ~/.cache/numba can be written; "
             "set NUMBA_CACHE_DIR to a folder that can"
         )
-    if "threading layer" in text:
-        return 2, f"error: {text.rstrip('.')}; unset NUMBA_THREADING_LAYER"
     module = type(error).__module__
     if module.startswith(("cupy", "cupy_backends", "cuda.")):
         return 4, f"error: the GPU failed: {type(error).__name__}: {text}; see `gpukit doctor`"

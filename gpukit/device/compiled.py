@@ -25,6 +25,9 @@ from typing import Any
 
 import numba
 
+from gpukit.device.select import NO_JIT
+from gpukit.errors import UsageError
+
 BELOW = ("device", "evaluate", "graph", "worlds")
 """The rooms that others import."""
 
@@ -165,6 +168,22 @@ def _folder(room: str) -> Path | None:
             tempfile.TemporaryFile(dir=folder).close()
             return folder
     return None
+
+
+def _check_environment() -> None:
+    """Check what the environment asks of Numba; raises UsageError."""
+    if numba.config.DISABLE_JIT:
+        raise UsageError(NO_JIT)
+    asked = [name for name in ("NUMBA_THREADING_LAYER", "NUMBA_THREADING_LAYER_PRIORITY") if os.environ.get(name)]
+    if asked:
+        try:
+            numba.get_num_threads()  # starts them
+        except ValueError as error:
+            said = " ".join(str(error).split()).rstrip(".")
+            raise UsageError(f"{said}; change or unset {' and '.join(asked)}") from error
+
+
+_check_environment()
 
 
 def njit(function: Callable | None = None, /, **options: Any) -> Any:

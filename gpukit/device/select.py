@@ -21,6 +21,8 @@ from gpukit.errors import DeviceError, UsageError
 SMALL_WORK = 30_000_000
 MAX_THREADS = 4096
 
+NO_JIT = "NUMBA_DISABLE_JIT is set, and gpukit runs compiled code only; unset it"
+
 
 @dataclass(frozen=True)
 class Gpu:

@@ -1,5 +1,6 @@
 """Commands where memory is short, and where the environment is odd: they do their work, or end with one line."""
 
+import importlib.util
 import json
 import os
 import resource
@@ -144,18 +145,44 @@ def test_what_nobody_predicted_is_refused_too(size: int, code: int) -> None:
     assert code == 0 or "gpukit: error: out of memory (Unable to allocate 4.00 GiB" in run.stderr
 
 
-@pytest.mark.parametrize("words", ["doctor", "graph generate er --vertices 30 --edges 50 --out OUT"])
-def test_without_compiled_code_nothing_runs(folder: Path, words: str) -> None:
-    run = gpukit_with(words, folder, NUMBA_DISABLE_JIT="1")
-    line = "gpukit: error: NUMBA_DISABLE_JIT is set, and gpukit runs compiled code only; unset it\n"
-    assert (run.returncode, run.stdout, run.stderr) == (2, "", line)
+def called(code: str, folder: Path, **environment: str) -> subprocess.CompletedProcess:
+    """Run a program that calls gpukit in a folder; the error that it meets is printed as a command's."""
+    lines = ["import gpukit as gk", "try:", f"    print({code})", "except gk.errors.GpukitError as error:"]
+    lines.append("    raise SystemExit(f'{error.exit_code} {error}')")
+    base = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
+    return subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)], cwd=folder, env={**base, "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
 
 
-def test_a_threading_layer_that_is_not_there_is_one_line(folder: Path) -> None:
-    words = "graph generate er --vertices 30 --edges 50 --out OUT"
-    run = gpukit_with(words, folder, NUMBA_THREADING_LAYER="bogus")
-    assert run.returncode == 2 and run.stderr.endswith("unset NUMBA_THREADING_LAYER\n"), run.stderr
-    assert "Traceback" not in run.stderr
+USELESS = {
+    "NUMBA_DISABLE_JIT=1": "NUMBA_DISABLE_JIT is set, and gpukit runs compiled code only; unset it",
+    "NUMBA_THREADING_LAYER=bogus": "The threading layer requested 'bogus' is unknown to Numba; "
+    "change or unset NUMBA_THREADING_LAYER",
+    "NUMBA_THREADING_LAYER=tbb": "No threading layer could be loaded. HINT: Intel TBB is required, try: "
+    "$ conda/pip install tbb; change or unset NUMBA_THREADING_LAYER",
+    "NUMBA_THREADING_LAYER_PRIORITY=omp omp tbb": "THREADING_LAYER_PRIORITY invalid: ['omp', 'omp', 'tbb']. It must be "
+    "a permutation of {'tbb', 'omp', 'workqueue'}; change or unset NUMBA_THREADING_LAYER_PRIORITY",
+}
+"""What the environment can ask of Numba by which nothing runs, and what is said of it."""
+
+
+@pytest.mark.parametrize("asked", USELESS)
+def test_what_makes_numba_useless_is_one_line(folder: Path, asked: str) -> None:
+    if asked.endswith("tbb") and importlib.util.find_spec("tbb"):
+        pytest.skip("TBB is here")
+    more = dict([asked.split("=")])
+    for words in ("graph generate er --vertices 30 --edges 50 --out OUT", "gim run G --out OUT -k 2", "doctor"):
+        run = gpukit_with(words, folder, **more)
+        lines = [line for line in run.stderr.splitlines() if not line.startswith("gpukit: device ")]
+        if words == "doctor" and "LAYER" in asked:
+            assert run.returncode == 1 and f"Philox known answers (UsageError: {USELESS[asked]})" in run.stdout
+        else:
+            assert (run.returncode, run.stdout, lines) == (2, "", [f"gpukit: error: {USELESS[asked]}"])
+    for code in ("gk.from_edges([1, 2], [2, 3])", "gk.influence_maximization(gk.read_graph('G'), 2)"):
+        run = called(code, folder, **more)
+        assert (run.stdout, run.stderr) == ("", f"2 {USELESS[asked]}\n")
 
 
 def test_no_place_for_compiled_code_is_one_line() -> None:

@@ -1,6 +1,7 @@
 """What is used is what was written: checks beside the work, remembered files, sampling tables, and odd storage."""
 
 import hashlib
+import importlib
 import io
 import json
 import os
@@ -18,7 +19,7 @@ from gpukit import artifacts, pending
 from gpukit.artifacts import remembered, store, sums
 from gpukit.artifacts.verify import verify
 from gpukit.cli.app import main
-from gpukit.errors import InputError
+from gpukit.errors import InputError, UsageError
 from gpukit.graph.csr import Graph
 
 
@@ -70,6 +71,15 @@ def test_a_failed_check_is_the_error_whatever_the_command_does(end, capsys: pyte
         end()
     assert capsys.readouterr().out == ""
     pending.settle()  # nothing is left behind
+
+
+def test_a_check_that_cannot_be_done_hides_no_error_of_the_command() -> None:
+    """As where both import a module, which fails: the second to do so is told of another error."""
+    with pytest.raises(UsageError, match="no compiler"), pending.beside():
+        pending.later(lambda: importlib.import_module("gpukit.nowhere") and None)
+        raise UsageError("no compiler")
+    with pytest.raises(ImportError), pending.beside():
+        pending.later(lambda: importlib.import_module("gpukit.nowhere") and None)
 
 
 def test_an_interrupted_command_does_not_wait() -> None:
