@@ -73,6 +73,9 @@ of a million edges is sorted by kernels."""
 @with_run()
 def warm_up(run: Run) -> None:
     """Compile the code of all commands for the CPU ahead, so that none compiles later. Kernels of GPUs are compiled."""
+    from gpukit.device.compiled import check_place
+
+    check_place()
     commands = [line.split() for line in COMMANDS.strip().split("\n")]
     run.params = {"devices": ["cpu"]}
     with run.phase("compile"), run.progress("commands") as update, tempfile.TemporaryDirectory() as folder:

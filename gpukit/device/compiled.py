@@ -26,12 +26,17 @@ from typing import Any
 import numba
 
 from gpukit.device.select import NO_JIT
-from gpukit.errors import UsageError
+from gpukit.errors import InputError, UsageError
 
 BELOW = ("device", "evaluate", "graph", "worlds")
 """The rooms that others import."""
 
 _log = logging.getLogger("gpukit")
+
+NO_PLACE = (
+    "there is no place to keep compiled code (neither the installation nor ~/.cache/numba can be written); set "
+    "NUMBA_CACHE_DIR to a folder that can"
+)
 
 _kept: dict[Callable, bool] = {}
 """The functions that :func:`njit` compiles, and whether their code is kept on disk."""
@@ -75,13 +80,15 @@ def compile_beside(function: str) -> None:
 
 def _begin_to_compile(function: Callable) -> None:
     """Say, once in a process, that it compiles, and what first; and let another one help."""
+    kept = _kept.get(function, True)
     if not _told:
         _told.append(f"{function.__module__}.{function.__name__}")
         _log.info(
-            "compiling %s and what else this command needs: some seconds, once on this machine; `gpukit warm-up` "
-            "does it for all commands", _told[0].removeprefix("gpukit."),
+            "compiling %s and what else this command needs: some seconds, %s", _told[0].removeprefix("gpukit."),
+            "once on this machine; `gpukit warm-up` does it for all commands" if kept else
+            f"in every process, since {NO_PLACE}",
         )  # fmt: skip
-    while _beside:
+    while _beside and kept:
         module, name = _beside.pop().split(":")
         command = [sys.executable, "-P", "-c", f"from {module} import {name}; {name}()"]
         with suppress(OSError):  # then this process does it all
@@ -208,3 +215,10 @@ def njit(function: Callable | None = None, /, **options: Any) -> Any:
             _go_without(error)
     compiled, _kept[function] = _plain(function, options)
     return compiled
+
+
+def check_place() -> None:
+    """Check that compiled code can be kept; raises InputError."""
+    njit(check_place)
+    if not _kept[check_place]:
+        raise InputError(NO_PLACE)

@@ -4,6 +4,7 @@ import importlib.util
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -183,6 +184,22 @@ def test_what_makes_numba_useless_is_one_line(folder: Path, asked: str) -> None:
     for code in ("gk.from_edges([1, 2], [2, 3])", "gk.influence_maximization(gk.read_graph('G'), 2)"):
         run = called(code, folder, **more)
         assert (run.stdout, run.stderr) == ("", f"2 {USELESS[asked]}\n")
+
+
+@pytest.mark.long
+def test_where_nothing_can_be_written_all_works(folder: Path, tmp_path: Path) -> None:
+    """But ``warm-up``. A file instead of a folder for compiled code cannot be written by root either."""
+    shutil.copytree(ROOT / "gpukit", tmp_path / "gpukit", ignore=shutil.ignore_patterns("__pycache__"))
+    for path in (tmp_path / "gpukit").rglob("*.py"):
+        (path.parent / "__pycache__").touch()
+    bare = {"PYTHONPATH": str(tmp_path), "HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null"}
+    run = gpukit_with("graph import edges.txt --out OUT", folder, **bare)
+    assert run.returncode == 0 and "some seconds, in every process, since there is no place" in run.stderr, run.stderr
+    run = called("gk.read_edges('edges.txt')", folder, **bare)
+    assert (run.returncode, run.stderr) == (0, "")
+    run = gpukit_with("warm-up --device cpu", folder, **bare)
+    assert (run.returncode, run.stdout) == (3, "")
+    assert run.stderr.startswith("gpukit: error: there is no place to keep compiled code (")
 
 
 def test_no_place_for_compiled_code_is_one_line() -> None:

@@ -385,3 +385,25 @@ def test_another_numba_is_used_by_its_public_interface(answer, tmp_path, failure
     assert said[1].startswith("INFO compiling kpar.step_cpu.answer and what else "), said
     assert said[2:] == ["50 0 numba.core.caching"]
     assert ask()[1:] == ["50 1 numba.core.caching"]
+
+
+@pytest.mark.parametrize("plain", ["0", "1"])
+def test_without_a_place_each_process_compiles(answer, tmp_path, plain):
+    """As where neither home nor installation can be written; a file instead of a folder does that for root."""
+    for room in ("", "device", "kpar"):
+        (tmp_path / "gpukit" / room / "__pycache__").touch()
+    more = environment(tmp_path, GPUKIT_PLAIN_NUMBA=plain, HOME="/dev/null")
+    more.pop("XDG_CACHE_HOME", None)
+    (tmp_path / "gpukit" / "kpar" / "other_cpu.py").write_text(USES)
+    (tmp_path / "gpukit" / "kpar" / "rule.py").write_text(RULE.format(factor=10, step=1))
+    command = [sys.executable, "-c", PLAIN.replace("BEFORE", "from gpukit.device import compiled")]
+    done = subprocess.run(command, cwd=tmp_path, env=more, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (*_, told, found) = done.stdout.splitlines()
+    assert told == (
+        "INFO compiling kpar.step_cpu.answer and what else this command needs: some seconds, in every process, since "
+        "there is no place to keep compiled code (neither the installation nor ~/.cache/numba can be written); set "
+        "NUMBA_CACHE_DIR to a folder that can"
+    )
+    assert found == "50 0 numba.core.caching"
+    assert not list(tmp_path.rglob("*.nb?"))
