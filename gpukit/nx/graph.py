@@ -188,7 +188,7 @@ def convert_from_nx(
     ------
     NotImplementedError
         If it is a multigraph, or of a class that looks at neighbours in its own way, or a view that shows an edge from
-        one of its ends only; or if there is no place for compiled code.
+        one of its ends only; or if compiled code cannot run.
     """
     problem = not_rows(graph)
     if problem:
@@ -198,7 +198,7 @@ def convert_from_nx(
     rows = NodeRows(type(graph), index, *_rows(graph._adj, index), len(getattr(graph, "_graph", index)), facts)
     try:
         _ = rows.incoming
-    except (GpukitError, RuntimeError) as error:  # no place for compiled code
+    except GpukitError as error:  # as with NUMBA_DISABLE_JIT
         raise NotImplementedError(str(error)) from error
     is_view = hasattr(graph, "_graph")
     if is_view or not graph.is_directed():

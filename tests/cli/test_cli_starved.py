@@ -197,7 +197,7 @@ def test_where_nothing_can_be_written_all_works(folder: Path, tmp_path: Path) ->
     assert run.returncode == 0 and "some seconds, in every process, since there is no place" in run.stderr, run.stderr
     run = called("gk.read_edges('edges.txt')", folder, **bare)
     assert (run.returncode, run.stderr) == (0, "")
-    run = gpukit_with("warm-up --device cpu", folder, **bare)
+    run = gpukit_with("warm-up", folder, **bare)
     assert (run.returncode, run.stdout) == (3, "")
     assert run.stderr.startswith("gpukit: error: there is no place to keep compiled code (")
 
