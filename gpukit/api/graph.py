@@ -230,7 +230,7 @@ def read_edges(
     ids: Literal["integer", "text"] | None = None,
     format: str | None = None,
     comment: str | None = None,
-    skip_bad: int = 0,
+    skip_bad: int | None = None,
     threads: int | None = None,
     seed: int = 0,
     progress: Progress = False,
@@ -298,7 +298,7 @@ def read_edges(
         flag("transpose", transpose),
         said
         | {"ids": ids, "format": optional(text, "format", format), "comment": optional(text, "comment", comment)}
-        | {"skip_bad": whole("skip_bad", skip_bad) or None},
+        | {"skip_bad": optional(whole, "skip_bad", skip_bad)},
     )
     with Session(threads=threads, seed=whole("seed", seed), progress=progress) as session:
         graph, _, _ = import_edges(session, path_of(path), asked)

@@ -104,7 +104,7 @@ def _read_edges(run: Run, graph: "Graph", path: Path | None, name: str) -> "Edge
         return Edges.of([], [])
     kind = "integer" if graph.labels is None else "text"
     with run.progress(name) as progress:
-        found: Any = read_edges(path, 0, progress, ReadOptions(ids=kind, may_state_sizes=False))
+        found: Any = read_edges(path, 0, progress, ReadOptions(ids=kind, suspects_first_line=False))
     if found.digest is not None:
         run.inputs[name] = found.digest
     return listed(graph, found, str(path))

@@ -6,7 +6,7 @@ decides.
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gpukit.errors import InputError, UsageError
@@ -167,7 +167,9 @@ def look(
     ends = [[row[place] for place in columns[:2] if place < len(row)] for row in body]
     raw = [text for _, text in texts[len(texts) - len(body) :]]
     in_quotes = bool(body) and all(map(_are_names, raw, ends))
-    ids = "text" if in_quotes and options.ids is None else _kind_of_ids(name, at, ends, options)
+    if in_quotes and options.ids is None:
+        options = replace(options, ids="text")
+    ids = _kind_of_ids(name, at, ends, options)
     uneven = next((i for i, row in enumerate(body) if len(row) != width), None)
     if not named and uneven is not None and options.format is None and not options.skip_bad:
         found = texts[uneven + len(texts) - len(body)][0]
@@ -190,7 +192,7 @@ def _sizes(rows: Sequence[Sequence[str]], separator: str | None, options: ReadOp
     """Return the two numbers of the first line, where they may state how many vertices and edges there are."""
     first, widths = rows[0], {len(row) for row in rows[1:]}
     whole = len(first) == 2 and all(word.isascii() and word.isdigit() and len(word) < 19 for word in first)
-    wanted = options.may_state_sizes and options.header is not False and separator in (None, "\t")
+    wanted = options.suspects_first_line and options.header is not False and separator in (None, "\t")
     return (int(first[0]), int(first[1])) if whole and wanted and len(widths) == 1 and min(widths) > 1 else None
 
 

@@ -36,8 +36,8 @@ class ReadOptions:
         ``none``, or the character that begins a comment.
     skip_bad : int
         Lines to skip that are no edges.
-    may_state_sizes : bool
-        Whether two numbers in the first line can be those of vertices and edges.
+    suspects_first_line : bool
+        Whether the first line can be something else than an edge: numbers of vertices and edges, or unknown titles.
     """
 
     separator: str | None = None
@@ -47,7 +47,7 @@ class ReadOptions:
     format: str | None = None
     comment: str | None = None
     skip_bad: int = 0
-    may_state_sizes: bool = True
+    suspects_first_line: bool = True
 
     def __post_init__(self) -> None:
         for option, one, words, never in (

@@ -117,7 +117,7 @@ def _format_of(source: Source, options: ReadOptions) -> str:
     named = next((kind for kind, form in FORMATS.items() if plain.endswith(form.suffixes)), None)
     if named in ("sif", "adjlist", "matrixmarket") or (named is not None and not head.lstrip()[:1].isdigit()):
         return named
-    is_table = options != ReadOptions(ids=options.ids, may_state_sizes=options.may_state_sizes)
+    is_table = options != ReadOptions(ids=options.ids, suspects_first_line=options.suspects_first_line)
     return "edges" if is_table else _shape_of(head, named == "metis")
 
 

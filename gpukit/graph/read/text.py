@@ -107,7 +107,8 @@ def _checked(name: str, listed: EdgeList, comments: Sequence[str]) -> EdgeList:
         again = [title for title in titles if title and labels.find([title])[0] >= 0]
         if len(again) > (0 if dialect.guessed else 1):
             raise InputError(f"{name}: {shown(again[0])} in the first line is a vertex below; {_HEADER}")
-    if labels is not None and not dialect.names and dialect.options.header is None and len(u) > 2:
+    suspected = dialect.options.suspects_first_line and dialect.options.header is None and not dialect.names
+    if labels is not None and suspected and len(u) > 2:
         if all((u == end).sum() + (v == end).sum() == 1 for end in (u[0], v[0])):
             first = " and ".join(labels.texts([u[0], v[0]]))
             raise InputError(f"{name}: the first line names {first}, which no other line does; {_HEADER}")
