@@ -88,7 +88,8 @@ BENCH := $(patsubst %,results/bench/%.h5,soc-Epinions1 soc-Slashdot0902)
 bench: $(VENV)/.stamp-demo $(BENCH)
 	$(RUN) gpukit bench gim $(BENCH) --out results/bench/gim.json
 
-results/bench/%.h5: data/%.txt.gz | $(VENV)/.stamp-demo
+.SECONDEXPANSION:
+results/bench/%.h5: $$(wildcard data/$$*.txt.*) | $(VENV)/.stamp-demo
 	@mkdir -p $(@D)
 	$(RUN) gpukit graph import $< --out $@
 

@@ -98,7 +98,8 @@ def _made(line: Line, folder: Path) -> Path:
     if line.graph == "R-MAT 20":
         words += ["generate", "rmat", "--scale", "20", "--seed", "1"]
     else:
-        words += ["import", str(DATA / f"{line.graph}.txt.gz"), *(["--undirected"] * (line.graph == "NetHEPT"))]
+        edges = next(DATA.glob(f"{line.graph}.txt.*"))
+        words += ["import", str(edges), *(["--undirected"] * (line.graph == "NetHEPT"))]
     if not out.exists():
         subprocess.run([*words, "--weights", line.weights, "--out", str(out)], check=True, capture_output=True)
     return out

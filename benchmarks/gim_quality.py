@@ -209,7 +209,7 @@ def _make(name: str, folder: Path) -> None:
     if name.startswith("R-MAT"):
         words = [*gpukit, "generate", "rmat", "--scale", name.rpartition("-")[2], "--seed", "1", *out]
     else:
-        words = [*gpukit, "import", str(DATA / f"{name}.txt.gz"), *out]
+        words = [*gpukit, "import", str(next(DATA.glob(f"{name}.txt.*"))), *out]
         words += ["--undirected"] if name in UNDIRECTED else []
     subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
 

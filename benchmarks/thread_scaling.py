@@ -53,7 +53,7 @@ def main() -> int:
     times: dict[str, dict[int, list[dict[str, float]]]] = {name: {t: [] for t in threads} for name in COMMANDS}
     with tempfile.TemporaryDirectory() as folder:
         for name, options in IMPORTS.items():
-            text = asked.data.resolve() / f"{name}.txt.gz"
+            text = next(asked.data.resolve().glob(f"{name}.txt.*"))
             _phases(folder, ["graph", "import", str(text), "--out", f"{name}.h5", *options])
         for turn in range(asked.repeat + 1):
             for name, words in COMMANDS.items():
