@@ -1,10 +1,11 @@
 """Archives of compiled kernels: where the code of a kernel is found, and how it is loaded.
 
 An archive is a zip file of one architecture. ``manifest.json`` says of each kernel, by its key, what it is called, the
-types it was compiled for, its name in the code, and whether its blocks wait for one another; the code is a file of its
-own. A key is a digest of all sources that the code can contain, of the types, and of the limit of registers: code
-whose sources have changed is not found. A package carries archives in ``gpukit/kernels``; what is compiled on a user's
-machine lies in the user's cache, in an archive for each kernel. Both are read in the same way.
+types it was compiled for, its name in the code, whether its blocks wait for one another, and where its code lies: from
+``start`` to ``end`` in the file of its module. Kernels of one module are alike, so one file of them is a third smaller
+than a file for each. A key is a digest of all sources that the code can contain, of the types, and of the limit of
+registers: code whose sources have changed is not found. A package carries archives in ``gpukit/kernels``; what is
+compiled on a user's machine lies in the user's cache, in an archive for each kernel. Both are read in the same way.
 
 The archive ``compute_75`` has no machine code but PTX of the oldest architecture, which the driver translates for GPUs
 that are newer than the package, once.
@@ -50,7 +51,7 @@ SHIPPED = Path(__file__).parents[1] / "kernels"
 RUNTIME = "libcudadevrt.a"
 """What PTX of kernels whose blocks wait for one another is linked with; in the archive of PTX."""
 
-FORMAT, MANIFEST, EPOCH = 1, "manifest.json", (1980, 1, 1, 0, 0, 0)
+FORMAT, MANIFEST, EPOCH = 2, "manifest.json", (1980, 1, 1, 0, 0, 0)
 
 DAMAGE = (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, lzma.LZMAError)
 """What reading an archive raises that is not there or is damaged."""
@@ -161,7 +162,7 @@ def read(path: Path, key: str) -> Code | None:
     try:
         with zipfile.ZipFile(path) as file:
             said = _manifest(file)["kernels"].get(key)
-            return said and Code(said["entry"], said["cooperative"], file.read(key))
+            return said and Code(said["entry"], said["cooperative"], _code(file.read(said["file"]), said))
     except DAMAGE:
         return None
 
@@ -181,10 +182,18 @@ def _manifest(file: zipfile.ZipFile) -> dict[str, Any]:
 
 
 def contents(path: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Return what an archive says of its kernels, by key, and its files but for that."""
+    """Return what an archive says of its kernels, and their code, both by key."""
     with zipfile.ZipFile(path) as file:
         kernels = _manifest(file)["kernels"]
-        return kernels, {name: file.read(name) for name in file.namelist() if name != MANIFEST}
+        files = {name: file.read(name) for name in file.namelist()}
+        return kernels, {key: _code(files[said["file"]], said) for key, said in kernels.items()}
+
+
+def _code(file: bytes, said: Mapping[str, Any]) -> bytes:
+    """Return the code of a kernel from the file of its module."""
+    if len(file) < said["end"]:
+        raise ValueError("the file of a module is too short")
+    return file[said["start"] : said["end"]]
 
 
 def described(signature: Signature, code: Code) -> dict[str, Any]:
@@ -193,7 +202,9 @@ def described(signature: Signature, code: Code) -> dict[str, Any]:
     return {"kernel": kernel, "types": types, "entry": code.entry, "cooperative": code.cooperative}
 
 
-def write(path: Path, kernels: Mapping[str, Any], files: Mapping[str, bytes]) -> None:
+def write(
+    path: Path, kernels: Mapping[str, Any], codes: Mapping[str, bytes], more: Mapping[str, bytes] | None = None
+) -> None:
     """Write an archive, whole or not at all; the same contents give the same bytes.
 
     Parameters
@@ -201,14 +212,22 @@ def write(path: Path, kernels: Mapping[str, Any], files: Mapping[str, bytes]) ->
     path : Path
     kernels : mapping
         What :func:`described` returns, by key.
-    files : mapping of bytes
-        The code of each kernel, by key; and further files.
+    codes : mapping of bytes
+        The code of each kernel, by key.
+    more : mapping of bytes, optional
+        Further files, by name.
     """
-    manifest = json.dumps({"format": FORMAT, "kernels": kernels}, indent=1, sort_keys=True).encode()
+    files, placed = dict[str, bytes](), dict[str, Any]()
+    for key, said in sorted(kernels.items(), key=lambda one: (one[1]["kernel"], one[1]["types"])):
+        name = said["kernel"].rpartition(".")[0]
+        before = files.get(name, b"")
+        files[name] = before + codes[key]
+        placed[key] = {**said, "file": name, "start": len(before), "end": len(files[name])}
+    manifest = json.dumps({"format": FORMAT, "kernels": placed}, indent=1, sort_keys=True).encode()
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_suffix(f".{os.getpid()}")
     with zipfile.ZipFile(unfinished, "w") as file:
-        for name, data in sorted({**files, MANIFEST: manifest}.items()):
+        for name, data in sorted({**files, **(more or {}), MANIFEST: manifest}.items()):
             file.writestr(zipfile.ZipInfo(name, EPOCH), data, zipfile.ZIP_LZMA)
     os.replace(unfinished, path)
 

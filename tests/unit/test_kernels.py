@@ -169,13 +169,26 @@ def test_an_archive_gives_back_what_was_put_in(made, tmp_path) -> None:
     assert again.read_bytes() == path.read_bytes()
 
 
+def test_kernels_of_a_module_share_a_file(made, tmp_path) -> None:
+    signatures = made().add.signatures
+    path, codes = tmp_path / "sm_90.zip", {}
+    for number, one in enumerate(signatures):
+        codes[store.key_of(one)] = Code(f"name_{number}", False, bytes([number]) * (number + 5))
+    described = {store.key_of(one): store.described(one, codes[store.key_of(one)]) for one in signatures}
+    store.write(path, described, {key: code.code for key, code in codes.items()}, {"more": b"file"})
+    with zipfile.ZipFile(path) as file:
+        assert file.namelist() == ["made", "manifest.json", "more"]
+    assert len(signatures) > 1 and all(store.read(path, key) == code for key, code in codes.items())
+    assert store.contents(path)[1] == {key: code.code for key, code in codes.items()}
+
+
 @pytest.mark.parametrize("damage", [b"", b"PK\x05\x06", b"no archive", None])
 def test_a_damaged_archive_is_none(made, tmp_path, damage) -> None:
     one, path = made().add.signatures[0], tmp_path / "sm_90.zip"
     archived(path, one, Code("name", False, bytes(range(256)) * 9))
     if damage is None:
         text = bytearray(path.read_bytes())
-        text[text.index(store.key_of(one).encode()) + 60] ^= 1
+        text[text.index(b"made") + 60] ^= 1
         damage = bytes(text)
     path.write_bytes(damage)
     assert store.read(path, store.key_of(one)) is None
@@ -232,7 +245,7 @@ def test_a_newer_gpu_gets_ptx_translated_once(made, places, monkeypatch) -> None
     (shipped, cached), one = places, made().add.signatures[0]
     key = store.key_of(one)
     described = {key: store.described(one, Code("name", True, b"ptx"))}
-    store.write(store.archive(shipped, store.PORTABLE), described, {key: b"ptx", store.RUNTIME: b"library"})
+    store.write(store.archive(shipped, store.PORTABLE), described, {key: b"ptx"}, {store.RUNTIME: b"library"})
     given = []
     monkeypatch.setattr(store, "_translated", lambda *what: given.append(what) or b"machine code")
     for _ in range(2):
@@ -259,7 +272,7 @@ def test_a_kernel_is_compiled_where_its_code_is_missing(compiler, made, places, 
         assert found.code.startswith(b"\x7fELF") and found.entry.encode() in found.code
         assert found.cooperative is (one.kernel is module.wait) and one.kernel.py_func.__name__ in found.entry
         with zipfile.ZipFile(cached / f"sm_90-{store.key_of(one)}.zip") as file:
-            assert sorted(file.namelist()) == sorted([store.key_of(one), store.MANIFEST])
+            assert file.namelist() == ["made", store.MANIFEST]
 
 
 def test_none_among_the_arguments_of_a_kernel_is_a_constant_of_its_code(compiler, made) -> None:
