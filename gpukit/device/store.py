@@ -39,8 +39,8 @@ from gpukit.files import cache_folder
 
 Capability = tuple[int, int]
 
-ARCHITECTURES: tuple[Capability, ...] = ((7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0))
-"""The compute capabilities that the package has machine code for."""
+ARCHITECTURES: tuple[Capability, ...] = ((7, 5), (8, 0), (9, 0), (10, 0), (12, 0))
+"""The compute capabilities that the package has machine code for. GPUs of 8.6 and 8.9 run that of 8.0."""
 
 PORTABLE = "compute_75"
 """The archive of PTX."""

@@ -62,7 +62,7 @@ def test_it_carries_the_workflow_and_the_data_and_no_tests(wheel):
     assert {carried + one for one in wanted} | {"gpukit/datasets/data/NetHEPT.txt.gz"} <= set(names)
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"gpukit", "snakemake_logger_plugin_gpukit"}
     assert not [name for name in names if "__pycache__" in name or name.endswith(".pyc") or "/tests/" in name]
-    assert wheel.stat().st_size < 15 << 20
+    assert wheel.stat().st_size < 15_000_000
 
 
 def test_links_of_its_page_lead_into_the_repository(wheel):

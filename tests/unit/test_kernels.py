@@ -202,7 +202,7 @@ def test_a_gpu_takes_the_code_that_it_can_run(places) -> None:
         store.write(store.archive(shipped, store.name_of(one)), {}, {})
     taken = {one: store.archive_for(one) for one in ((7, 5), (8, 7), (8, 9), (9, 0), (10, 3), (12, 1), (7, 0), (13, 0))}
     names = [path and path.stem for path in taken.values()]
-    assert names == ["sm_75", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120", None, None]
+    assert names == ["sm_75", "sm_80", "sm_80", "sm_90", "sm_100", "sm_120", None, None]
 
 
 def test_code_is_taken_from_the_package_then_from_the_cache(made, places, monkeypatch) -> None:
