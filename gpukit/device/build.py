@@ -198,8 +198,8 @@ def build(architectures: Sequence[str], folder: Path, only: str = "", jobs: int 
             for part in parts:
                 for whole, more in zip(found, store.contents(store.archive(part, one)), strict=True):
                     whole.update(more)
-            more = {RUNTIME: Path(runtime()).read_bytes()} if one == PORTABLE else None
-            store.write(store.archive(folder, one), *found, more)
+            library = {RUNTIME: Path(runtime()).read_bytes()} if one == PORTABLE else None
+            store.write(store.archive(folder, one), *found, library)
 
 
 def _compile(signatures: Sequence[Signature], architecture: str, path: Path) -> None:

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from gpukit.device.arguments import View
-from gpukit.device.arrays import Buffer, OutOfMemory, begin_to_read, join_side_streams, wait_for_stream, xp
+from gpukit.device.arrays import Buffer, OutOfMemory, begin_to_read, copy_of, join_side_streams, wait_for_stream, xp
+from gpukit.device.elements_cuda import nonzero
 from gpukit.device.launch import launch
 from gpukit.errors import DeviceError
 from gpukit.worlds import block_cuda, candidates_cuda, room, sample_cuda, samplers_cuda, walk_cuda
@@ -258,7 +259,7 @@ class CudaCollection(DeviceSets):
         block = 32 if xp is np else block_cuda.BLOCK
         grid = min(-(-samples.size // block), 1 << 16)
         launch(sample_cuda.keep, grid, block, self.graph.tables, samples._replace(kept=self._all.view), flags.view)
-        return Buffer(xp.flatnonzero(flags.array))
+        return nonzero(flags)
 
     def _in_batches(self, samples: Samples) -> Iterator[None]:
         """Draw in as many batches as fit, and stop after each launch."""
@@ -351,7 +352,7 @@ class CudaCollection(DeviceSets):
         if not self._clear:
             self._control.array.fill(0)
         self._clear = False
-        before = self._counts.array.copy() if self.drawn else None  # nothing was counted yet
+        before = copy_of(self._counts.array) if self.drawn else None  # nothing was counted yet
         out = block_cuda.Output(
             self._sizes.view, self._starts.view, base, self._entries.view, self._used, self._counts.view
         )

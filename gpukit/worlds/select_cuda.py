@@ -7,6 +7,7 @@ import numpy as np
 
 from gpukit.device.arguments import View
 from gpukit.device.arrays import Buffer, multiprocessors, xp
+from gpukit.device.elements_cuda import filled, rounded_up
 from gpukit.device.launch import cooperative_grid, launch
 from gpukit.worlds import candidates_cuda, cover_cuda
 from gpukit.worlds.candidates_cuda import FORCED, FREE
@@ -62,8 +63,8 @@ class Chooser:
             snapshot=Buffer((0, candidates), np.int32),
         )
         self.state, self.restricted = Buffer(elements, np.uint8, FREE), False
-        self.position = Buffer(elements, np.int32, 2**31 - 1)
-        self._values: tuple[np.ndarray, Any] | None = None
+        self.position = filled(elements, 2**31 - 1)
+        self._values: tuple[np.ndarray, Buffer] | None = None
         self.all, self.none = Buffer(0, np.int64), Buffer(0, np.int32)
 
     def release(self) -> None:
@@ -122,8 +123,8 @@ class Chooser:
     def _alone(self, own: Own) -> Buffer:
         """Return what elements count for by themselves, as int32; the values stay on the GPU for the next time."""
         if self._values is None or self._values[0] is not own.values:
-            self._values = own.values, xp.asarray(own.values)
-        return Buffer(xp.ceil(self._values[1] * own.scale).astype(np.int32))
+            self._values = own.values, Buffer(own.values)
+        return rounded_up(self._values[1], own.scale)
 
     def _restrict(self, forced: np.ndarray, blocked: np.ndarray | None) -> None:
         """Note which elements are forced and blocked; the states stay free where none ever is."""
