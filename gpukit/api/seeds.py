@@ -76,6 +76,11 @@ def maximise(session: Session, params: "Params", *, decimals: int = 0, scan: Any
     scan : callable, optional
         Returns the launch shape of the scan sampler on a kind of device.
     """
+    with session.phase("load"):
+        from gpukit.device.compiled import compile_beside
+        from gpukit.gim.baselines import by_discount
+
+        compile_beside("gpukit.gim.trifle:choose", by_discount)
     device = session.use_device(work=_work(session.graph, params))
     try:
         found = _maximise(session, params, device, scan, PATIENCE_S)
@@ -187,13 +192,10 @@ def use_one_gpu(session: Session, worlds: int, passes: int) -> "Device":
 
 def _load(graph: "Graph", params: "Params", device: "Device") -> None:
     """Load compiled code with a run on one edge."""
-    from gpukit.device.compiled import compile_beside
     from gpukit.gim import Params
     from gpukit.gim.paper import maximise
     from gpukit.graph.trifle import one_edge
 
-    if device.kind == "cpu" and device.threads > 1:
-        compile_beside("gpukit.gim.trifle:choose")
     same = ("model", "bound", "sampler", "selection", "sets", "rounds", "optimism")
     trifle = Params(k=1, epsilon=0.9, min_sets=0, max_members=1000, **{name: getattr(params, name) for name in same})
     maximise(one_edge(graph), trifle, device)

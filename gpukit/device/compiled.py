@@ -69,13 +69,23 @@ def stamp(room: str) -> str:
     return digest.hexdigest()
 
 
-def compile_beside(function: str) -> None:
-    """Have another process call a function, ``module:name``, as soon as this one finds that it must compile.
+def compile_beside(function: str, first: Any) -> None:
+    """Have another process call a function, ``module:name``, as soon as it is seen that something must be compiled.
 
-    What the function calls is then compiled while this process compiles other code: Numba compiles one function at a
-    time in a process. Nothing is started where the code is there.
+    What the function calls is then compiled while this process does other work: Numba compiles one function at a time
+    in a process. Nothing is started where the code is there.
+
+    Parameters
+    ----------
+    function : str
+        What to call.
+    first : compiled function
+        One that is compiled then. If no file has code of it the process starts at once, else when this one compiles.
     """
     _beside.append(function)
+    place = Path(first.stats.cache_path or os.devnull)
+    if not any(place.glob(f"*.{first.py_func.__name__}-*.nbi")):
+        _start_helpers(_kept.get(first.py_func, False))
 
 
 def _begin_to_compile(function: Callable) -> None:
@@ -88,7 +98,12 @@ def _begin_to_compile(function: Callable) -> None:
             "once on this machine; `gpukit warm-up` does it for all commands" if kept else
             f"in every process, since {NO_PLACE}",
         )  # fmt: skip
-    while _beside and kept:
+    _start_helpers(kept)
+
+
+def _start_helpers(kept: bool) -> None:
+    """Start the processes that were asked for, if there are processors, and code is kept where this one finds it."""
+    while _beside and kept and numba.config.NUMBA_NUM_THREADS > 1:
         module, name = _beside.pop().split(":")
         command = [sys.executable, "-P", "-c", f"from {module} import {name}; {name}()"]
         with suppress(OSError):  # then this process does it all

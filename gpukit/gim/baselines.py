@@ -174,7 +174,7 @@ def degree_discount(
     out_edges, in_edges = _with_probabilities(graph)
     gains = _sums(out_edges, counts) + ((1 if weights is None else counts) << np.int64(32))
     for pool in _pools(gains, k, barred):
-        chosen = _by_discount(out_edges, in_edges, counts, gains[pool.vertices], pool, first, k, model == "lt")
+        chosen = by_discount(out_edges, in_edges, counts, gains[pool.vertices], pool, first, k, model == "lt")
         if len(chosen) == k:
             break
     return chosen
@@ -445,7 +445,7 @@ def _by_printed(indptr, indices, p, unit_bits, pool, forced, k):
 
 
 @njit
-def _by_discount(out_edges, in_edges, counts, gains, pool, forced, k, linear):
+def by_discount(out_edges, in_edges, counts, gains, pool, forced, k, linear):
     """Choose by A(v) · gain(v); ``gains`` are W(v) + Σ p(v, w)·W(w) in units of 2**-32, A(v) is, too.
 
     Gains are those of the pool. Fewer than k are returned where it does not suffice.

@@ -11,10 +11,10 @@ from gpukit.worlds.reverse import prepare
 
 
 def choose() -> None:
-    """Choose a seed of a graph of one edge from one set, judge it, and ask the rules of thumb."""
+    """Choose a seed of a graph of one edge by degree discount, which a GPU's runs need, too, then from one set."""
     graph = one_edge(Graph(np.zeros(2, np.int64), np.zeros(0, np.int32), weights=Weights("wc")))
+    degree_discount(graph, 1)
     offsets, members, counts = np.array([0, 1]), np.zeros(1, np.int32), np.array([1, 0], np.int32)
     shares = undivided(offsets, counts)
     found = select_from(prepare(graph, "ic", "skip"), offsets, members, shares, Query(1, bounds=True))
     coverage_of(graph.n, offsets, members, found.seeds)
-    degree_discount(graph, 1)

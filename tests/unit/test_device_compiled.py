@@ -286,7 +286,7 @@ def test_another_process_compiles_what_it_is_given(answer, tmp_path):
 
     def ask(*names: str) -> str:
         shutil.rmtree(tmp_path / "gpukit" / "kpar" / "__pycache__", ignore_errors=True)
-        asked = "".join(f"compiled.compile_beside('gpukit.kpar.steps_cpu:{name}')\n" for name in names)
+        asked = "".join(f"compiled.compile_beside('gpukit.kpar.steps_cpu:{name}', steps_cpu.step)\n" for name in names)
         # By the time that the slow function is compiled, the helper has done its part.
         code = TOGETHER.replace("BESIDE", asked).replace("sleep(2)", "sleep(6)")
         command = [sys.executable, "-c", code]
@@ -309,7 +309,7 @@ def test_the_choice_is_compiled_for_what_a_run_calls():
     choose()
     covers = ("invert", "cover", "_limit", "_idle", "_candidates", "_look", "coverage")
     called = [getattr(cover_cpu, name) for name in covers]
-    called += [baselines._by_discount, baselines._sum_rows, baselines._play]
+    called += [baselines.by_discount, baselines._sum_rows, baselines._play]
     before = [list(one.overloads) for one in called]
     assert all(before)
     graph = build_graph(np.array([0, 1, 2]), np.array([1, 2, 0]))
