@@ -149,7 +149,7 @@ def fit(path: Path, keys: set[str]) -> dict[str, Any]:
 
 
 def build(architectures: Sequence[str], folder: Path, only: str = "", jobs: int | None = None) -> None:
-    """Write the archives of these architectures, but for those that fit the sources.
+    """Write the archives of these architectures; kernels that fit the sources are taken from those that are there.
 
     Parameters
     ----------
@@ -168,12 +168,13 @@ def build(architectures: Sequence[str], folder: Path, only: str = "", jobs: int 
         If a module was not compiled.
     """
     environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    chosen = [one for one in modules() if only in one]
-    keys = wanted(only)
-    architectures = [one for one in architectures if store.keys(store.archive(folder, one)) != keys]
-    if not architectures:
-        return
-    if not store.has_compiler():
+    keys = {one: {store.key_of(each) for each in signatures_of(one)} for one in modules() if only in one}
+    asked = set[str]().union(*keys.values())
+    architectures = [one for one in architectures if store.keys(store.archive(folder, one)) != asked]
+    # What there is of an archive stays, and modules are compiled of which some architecture lacks a kernel.
+    there = set.intersection(asked, *(store.keys(store.archive(folder, one)) for one in architectures))
+    chosen = [one for one, each in keys.items() if not each <= there]
+    if chosen and architectures and not store.has_compiler():
         raise RuntimeError(
             "kernels are compiled with numba-cuda, which is not installed: install gpukit[build-kernels]"
         )
@@ -194,12 +195,13 @@ def build(architectures: Sequence[str], folder: Path, only: str = "", jobs: int 
 
         parts = list(pool.map(compile_apart, sorted(chosen, key=lambda one: (-size[one], one))))
         for one in architectures:
-            found: tuple[dict[str, Any], dict[str, bytes]] = ({}, {})
-            for part in parts:
-                for whole, more in zip(found, store.contents(store.archive(part, one)), strict=True):
-                    whole.update(more)
+            described, codes = dict[str, Any](), dict[str, bytes]()
+            for place in (folder, *parts):
+                if store.keys(path := store.archive(place, one)):
+                    for whole, more in zip((described, codes), store.contents(path), strict=True):
+                        whole.update({key: more[key] for key in more.keys() & asked})
             library = {RUNTIME: Path(runtime()).read_bytes()} if one == PORTABLE else None
-            store.write(store.archive(folder, one), *found, library)
+            store.write(store.archive(folder, one), described, codes, library)
 
 
 def _compile(signatures: Sequence[Signature], architecture: str, path: Path) -> None:

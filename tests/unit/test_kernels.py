@@ -365,6 +365,26 @@ def test_an_archive_that_fits_is_not_made_again(monkeypatch, tmp_path) -> None:
         build.build(["sm_90"], tmp_path, "rows_cuda")
 
 
+def test_only_modules_that_changed_are_compiled(monkeypatch, tmp_path) -> None:
+    fitting, changed = "gpukit.graph.generators.quadrants_cuda", "gpukit.device.selftest_cuda"
+    monkeypatch.setattr(build, "modules", lambda: [fitting, changed])
+    path, signatures = store.archive(tmp_path, "sm_90"), build.signatures_of(fitting)
+    described = {store.key_of(one): store.described(one, Code("kept", False, b"")) for one in signatures}
+    old = {"kernel": "gpukit.device.selftest_cuda.answer", "types": [], "entry": "old", "cooperative": False}
+    store.write(path, {**described, "old": old}, dict.fromkeys([*described, "old"], b"code"))
+
+    def compile_(command, **_):
+        assert command[command.index("--module") + 1] == changed
+        (one,) = build.signatures_of(changed)
+        archived(store.archive(Path(command[command.index("--out") + 1]), "sm_90"), one, Code("new", False, b"more"))
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr(build.subprocess, "run", compile_)
+    build.build(["sm_90"], tmp_path)
+    assert store.keys(path) == build.wanted() and "old" not in store.keys(path)
+    assert {said["entry"] for said in store.contents(path)[0].values()} == {"kept", "new"}
+
+
 def test_inspect_says_whether_an_archive_fits(tmp_path, capsys) -> None:
     from gpukit.cli import app
 
