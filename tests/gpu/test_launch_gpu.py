@@ -135,19 +135,3 @@ def test_shared_memory_beyond_48_kilobytes(gpu):
         numbers, out = np.arange(n), Buffer(n, np.int64, 0)
         launch(_turn_round, 1, 128, Buffer(numbers).view, out.view, shared=8 * n)
         assert np.array_equal(out.host(), numbers[::-1])
-
-
-@pytest.mark.parametrize("size", [1, 255, 256, 1_000_003])
-def test_steps_over_elements(gpu, size):
-    from gpukit.device.arrays import Buffer, copy_of, on_gpu
-    from gpukit.device.elements_cuda import filled, nonzero, rounded_up
-
-    rng = np.random.default_rng(size)
-    values, flags = rng.random(size) * 2**20, (rng.random(size) < 0.3).astype(np.uint8)
-    with on_gpu(0):
-        assert (filled(size, 2**31 - 1).host() == 2**31 - 1).all()
-        for scale in (1 / 3, 1000.0):
-            assert np.array_equal(rounded_up(Buffer(values), scale).host(), np.ceil(values * scale).astype(np.int32))
-        for some in (flags, 0 * flags, 0 * flags + 1):
-            assert np.array_equal(nonzero(Buffer(some)).host(), np.flatnonzero(some))
-        assert np.array_equal(copy_of(Buffer(values).array).get(), values)

@@ -148,3 +148,19 @@ def test_decomposition_cooperative(gpu):
     graph = circles(120, 1500)
     assert np.array_equal(decompose(graph).trussness, decompose(graph, gpu).trussness)
     assert np.array_equal(extract(graph, np.arange(40)).indices, egos_cuda.extract(graph, np.arange(40)).indices)
+
+
+@pytest.mark.parametrize("size", [1, 255, 256, 1_000_003])
+def test_steps_over_elements(gpu, size):
+    from gpukit.device.arrays import Buffer, copy_of, on_gpu
+    from gpukit.device.elements_cuda import filled, nonzero, rounded_up
+
+    rng = np.random.default_rng(size)
+    values, flags = rng.random(size) * 2**20, (rng.random(size) < 0.3).astype(np.uint8)
+    with on_gpu(0):
+        assert (filled(size, 2**31 - 1).host() == 2**31 - 1).all()
+        for scale in (1 / 3, 1000.0):
+            assert np.array_equal(rounded_up(Buffer(values), scale).host(), np.ceil(values * scale).astype(np.int32))
+        for some in (flags, 0 * flags, 0 * flags + 1):
+            assert np.array_equal(nonzero(Buffer(some)).host(), np.flatnonzero(some))
+        assert np.array_equal(copy_of(Buffer(values).array).get(), values)
