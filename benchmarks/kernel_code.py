@@ -172,14 +172,20 @@ def _counts(code: Code) -> str:
     return ", ".join(f"{value} {name}" for name, value in zip(COLUMNS[1:-1], code[1:], strict=True))
 
 
-def main() -> int:
-    """Print the table, or what differs from another one."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--against", type=Path, metavar="TABLE", help="show what differs from this table")
+def parser_for(doc: str | None) -> argparse.ArgumentParser:
+    """Return a parser of the options of programs that compile all kernels, each module in a process of its own."""
+    parser = argparse.ArgumentParser(description=str(doc).splitlines()[0])
     parser.add_argument("--only", default="", metavar="PART", help="kernels with this in the names of their modules")
     parser.add_argument("--capability", default="9.0", help="compute capability (9.0: H100, H200)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="modules to compile at a time")
     parser.add_argument("--module", help=argparse.SUPPRESS)
+    return parser
+
+
+def main() -> int:
+    """Print the table, or what differs from another one."""
+    parser = parser_for(__doc__)
+    parser.add_argument("--against", type=Path, metavar="TABLE", help="show what differs from this table")
     arguments = parser.parse_args()
     major, minor = (int(part) for part in arguments.capability.split("."))
     if arguments.module:

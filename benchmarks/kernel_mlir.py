@@ -8,16 +8,14 @@ A line has the kernel's name, the barriers ``bar.sync`` and ``bar.red`` and the 
 compiled. ``benchmarks/kernel_code.py`` tells those of numba-cuda.
 """
 
-import argparse
 import importlib
-import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numba
-from kernel_code import barriers, name_of
+from kernel_code import barriers, name_of, parser_for
 
 from gpukit.device import build, kernels
 
@@ -57,12 +55,7 @@ def _translate() -> None:
 
 def main() -> int:
     """Print the report, each module compiled in a process of its own."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", default="", metavar="PART", help="kernels with this in the names of their modules")
-    parser.add_argument("--capability", default="9.0", help="compute capability (9.0: H100, H200)")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="modules to compile at a time")
-    parser.add_argument("--module", help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
+    arguments = parser_for(__doc__).parse_args()
     major, minor = (int(part) for part in arguments.capability.split("."))
     if arguments.module:
         report(arguments.module, (major, minor))
