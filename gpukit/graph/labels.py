@@ -1,6 +1,7 @@
 """Names of vertices: texts in the order of their UTF-8 bytes, packed end to end."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -65,14 +66,8 @@ class Labels:
 
     def _place(self, wanted: bytes) -> int:
         """Return where a label lies, by bisection; -1 if nowhere."""
-        low, high = 0, len(self)
-        while low < high:
-            middle = (low + high) // 2
-            if self._bytes(middle) < wanted:
-                low = middle + 1
-            else:
-                high = middle
-        return low if low < len(self) and self._bytes(low) == wanted else -1
+        place = bisect_left(range(len(self)), wanted, key=self._bytes)
+        return place if place < len(self) and self._bytes(place) == wanted else -1
 
 
 class Interned:

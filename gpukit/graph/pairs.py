@@ -48,10 +48,11 @@ class Listing:
         self._count = 0
 
     def add(self, chunk: Chunk) -> None:
-        """Copy a chunk behind those before it; ids take 64 bits from the first that do."""
+        """Copy a chunk behind those before it; ids take 64 bits from the first that needs them."""
         u, v, w = chunk
         start, end = self._count, self._count + len(u)
-        if u.dtype.itemsize > self._words.itemsize:
+        is_wide = len(u) > 0 and u.dtype.itemsize > self._words.itemsize
+        if is_wide and max(u.max(), v.max()) > np.iinfo(self._words.dtype).max:
             self._words = self._words.astype(u.dtype)
         if end > len(self._words):
             self._resize(end + end // 16)

@@ -66,7 +66,7 @@ def of_pajek(text):
         int(one) for one in re.findall(r"\d+", next(p for p in parts if p.lower().startswith("vert")).split("\n")[0])
     ]
     listed = next(p for p in parts if p.lower().startswith("vert")).split("\n")[1:]
-    names = dict(re.findall(r'(\d+)\s+"([^"]*)"', "\n".join(listed)))
+    names = dict(re.findall(r'(?m)^(\d+)\s+"?((?<=")[^"]*|[^"\s]+)', "\n".join(listed)))
     if len(names) < sizes[0] or len(set(names.values())) < sizes[0]:
         names = {str(i): str(i) for i in range(1, sizes[0] + 1)}
     found = set()

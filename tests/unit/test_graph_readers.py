@@ -278,11 +278,3 @@ def test_dates_and_texts_are_no_weights(edge_file):
     path = edge_file("date,from,to,note\n2024-01-02,ann,bob,new\n2024-01-03,bob,cy,old\n")
     with pytest.raises(InputError, match="which of its 4 columns .* one is the weight cannot be told"):
         read_edges(path, 1)
-
-
-@pytest.mark.parametrize("amount", ["1.234,50", "1,234.50", "-1.234.567,5"])
-def test_amounts_with_thousands_apart_tell_a_header(edge_file, amount):
-    found = read_edges(edge_file(f"Wer;Wen;Betrag\nann;bob;2,00\nbob;cy;{amount}\n"))
-    assert found.dialect.header == 1 and len(found.u) == 2
-    addresses = "192.168.100.200;192.168.100.201\n192.168.100.201;192.168.100.202\n"
-    assert len(read_edges(edge_file(addresses)).u) == 2

@@ -1,9 +1,10 @@
 """Edges as they were listed, whatever listed them: a file, a library, columns in memory."""
 
 import importlib
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ from gpukit.errors import GpukitError, InputError, UsageError
 from gpukit.graph.labels import CONTROL, Interned, Labels
 from gpukit.graph.lines import MAX_ID, SEPARATORS, not_a_weight, shown, split
 
+_WHOLE = re.compile("0|[1-9][0-9]{0,18}")
 _ONE_KIND = "all whole numbers or all texts are needed, convert them"
-_NO_NUMBERS = "weights are not numbers; give probabilities, or counts with --scale"
 
 
 @dataclass(frozen=True)
@@ -74,11 +75,16 @@ class ReadOptions:
         except ValueError as error:
             raise UsageError(f"--columns: {error}") from None
 
-    def refuse_text(self, name: str, kind: str, *allowed: str) -> None:
-        """Refuse options of texts for a file that says itself how to read it; raises UsageError."""
-        options: dict[str, Any] = {"--sep": self.separator, "--header": self.header, "--columns": self.columns}
+    @property
+    def of_text(self) -> list[str]:
+        """The options that are given and say how to read a text."""
+        options = {"--sep": self.separator, "--header": self.header, "--columns": self.columns}
         options |= {"--comment": self.comment, "--skip-bad": self.skip_bad or None}
-        given = [option for option, value in options.items() if value is not None and option not in allowed]
+        return [option for option, value in options.items() if value is not None]
+
+    def refuse_text(self, name: str, kind: str, allowed: str = "") -> None:
+        """Refuse options of texts for a file that says itself how to read it; raises UsageError."""
+        given = [option for option in self.of_text if option != allowed]
         if given:
             raise UsageError(f"{name} is {kind}, which says how to read it; leave {' and '.join(given)} out")
 
@@ -110,6 +116,8 @@ class EdgeList:
         What was understood of a text.
     skipped : int
         Lines of a text that hold no edge: blank ones and comments.
+    bad : int
+        Lines of a text that should hold an edge, and were left out.
     digest : str or None
         SHA-256 of the file as it is stored, of the very bytes that the edges came from; None for a pipe.
     share : float
@@ -127,8 +135,23 @@ class EdgeList:
     notes: tuple[str, ...] = ()
     dialect: Any = None
     skipped: int = 0
+    bad: int = 0
     digest: str | None = None
     share: float = 1.0
+
+    def check_stated(self, name: str, stated: int, where: str) -> None:
+        """Check the number of edges that a file states; raises InputError. Lines that were left out count."""
+        if stated != len(self.u) + self.bad:
+            found = f"{name} has {len(self.u) + self.bad:,} edges"
+            raise InputError(f"{found}, and {where} states {stated:,}; fetch it again, or take that line out")
+
+    def within(self, n: int, name: str, **known: Any) -> "EdgeList":
+        """Return these edges as such between vertices 1 … n; raises InputError where one is outside."""
+        ends = np.concatenate([self.u, self.v])
+        outside = ends[(ends < 1) | (ends > n)]
+        if len(outside):
+            raise InputError(f"{name}: vertex id {outside[0]} is outside [1, {n}]")
+        return replace(self, u=self.u - 1, v=self.v - 1, n=None, ids=np.arange(1, n + 1), **known)
 
 
 @contextmanager
@@ -167,60 +190,17 @@ def edges_of_columns(
         If they do not hold vertices of one kind, or weights in [0, highest].
     """
     ends = [of_one_kind(f"{name}, {title}", column) for title, column in zip(titles[:2], columns, strict=False)]
-    kinds = {"str" if end.dtype == object else "int" for end in ends if len(end)}
-    if len(kinds) > 1:
+    if len({end.dtype for end in ends}) > 1:
         raise InputError(f"{name}: vertices are of type int and str; {_ONE_KIND}")
-    vertices, labels = _vertices(name, np.concatenate(ends), options)
-    half = len(ends[0])
+    vertices, labels = vertices_of(name, np.concatenate(ends), options)
     w = check_weights(name, highest, numbers_of(f"{name}, {titles[2]}", columns[2])) if len(columns) > 2 else None
-    return EdgeList(vertices[:half], vertices[half:], w, labels)
+    return EdgeList(*np.split(vertices, [len(ends[0])]), w, labels)
 
 
-def edges_of_network(
-    name: str,
-    kind: str,
-    values: np.ndarray,
-    ends: tuple[np.ndarray, np.ndarray],
-    w: np.ndarray | None,
-    options: ReadOptions,
-    undirected: bool | np.ndarray | None,
-    notes: tuple[str, ...] = (),
-) -> EdgeList:
-    """Return the edges of a network that lists its vertices.
-
-    Parameters
-    ----------
-    name, kind : str
-        The file, for messages, and its format.
-    values : array
-        What each vertex is called: whole numbers, or texts (object).
-    ends : pair of int64 arrays, shape (edges,)
-        Tail and head of each edge, as places in ``values``.
-    w : float64 array, shape (edges,), or None
-        Weights.
-    options : ReadOptions
-    undirected : bool, bool array of shape (edges,), or None
-        Whether an edge stands for both directions; None where the network does not say.
-    notes : tuple of str
-
-    Raises
-    ------
-    InputError
-        If two vertices have one name.
-    """
-    u, v = ends
-    if isinstance(undirected, np.ndarray):
-        u, v, w, undirected = both_ways(u, v, w, undirected)
-    vertices, labels = _vertices(name, values, options)
-    said = {"format": kind, "ids": "integer" if labels is None else "text"}
-    named: dict[str, Any] = {"labels": labels}
-    if labels is None:
-        ids = np.unique(vertices)
-        vertices = np.searchsorted(ids, vertices)
-        named = {"n": len(ids)} if len(ids) and ids[-1] == len(ids) - 1 else {"ids": ids}
-    if len(ids if labels is None else labels) != len(values):
-        raise InputError(f"{name} has two vertices of one name, but for blanks around it; rename one")
-    return EdgeList(vertices[u], vertices[v], w, undirected=undirected, said=said, notes=notes, **named)
+def named_by(words: Sequence[str], options: ReadOptions) -> np.ndarray:
+    """Return words as whole numbers if all of them are such, else as names."""
+    whole = options.ids != "text" and all(_WHOLE.fullmatch(word) and int(word) <= MAX_ID for word in words)
+    return np.array([int(word) for word in words], np.int64) if whole else np.array(words, object)
 
 
 def both_ways(
@@ -251,15 +231,6 @@ def edges_of_matrix(name: str, kind: str, matrix: Any, highest: float) -> EdgeLi
     return EdgeList(u, v, w, n=matrix.shape[0], said={"format": kind, "ids": "integer"})
 
 
-def highest_id(name: str, values: np.ndarray) -> int:
-    """Return the highest of some whole numbers; raises InputError where one is no vertex id."""
-    ends = int(values.min()), int(values.max())
-    odd = [one for one in ends if not 0 <= one <= MAX_ID]
-    if odd:
-        raise InputError(f"{name}: vertex id {odd[0]} is outside [0, 2**63 - 1]")
-    return ends[1]
-
-
 def of_one_kind(name: str, values: np.ndarray) -> np.ndarray:
     """Return vertices as whole numbers (int64), or as texts (object).
 
@@ -268,60 +239,49 @@ def of_one_kind(name: str, values: np.ndarray) -> np.ndarray:
     InputError
         If some are missing, a number is no vertex id, or they are of other types or of several.
     """
-    if not len(values):
-        return np.zeros(0, np.int64)
-    if values.dtype.kind in "iu":
-        highest_id(name, values)
-        return values.astype(np.int64)
-    listed = values.tolist()
-    kinds = {type(one) for one in listed}
-    if all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
-        try:
-            return of_one_kind(name, np.array(listed, np.int64))
-        except OverflowError:
-            raise InputError(f"{name}: a vertex id is outside [0, 2**63 - 1]") from None
-    if all(issubclass(kind, str) for kind in kinds):
-        return np.array([str(one) for one in listed], object)
-    if missing := sum(map(_is_missing, listed)):
-        raise InputError(f"{name}: {missing} rows have no vertex; every row needs two")
-    types = " and ".join(sorted({kind.__name__ for kind in kinds}))
-    neither = [one for one in listed if not isinstance(one, str | int | np.integer) or isinstance(one, bool)]
-    if neither:
-        first = f"{shown(str(neither[0]))} is neither a whole number nor a name; convert the column"
-        raise InputError(f"{name}: vertices are of type {types}, and {first}")
-    raise InputError(f"{name}: vertices are of type {types}; {_ONE_KIND}")
+    if values.dtype.kind not in "iu" and len(values):
+        from pandas import isna
+
+        if missing := isna(values).sum():
+            raise InputError(f"{name}: {missing} rows have no vertex; every row needs two")
+        kinds = {_kind_of(one): one for one in values.tolist()}
+        if [*kinds] == ["str"]:
+            return np.array([str(one) for one in values.tolist()], object)
+        types, odd = " and ".join(sorted(kinds)), [one for kind, one in kinds.items() if kind not in ("int", "str")]
+        if odd:
+            first = f"{shown(str(odd[0]))} is neither a whole number nor a name; convert the column"
+            raise InputError(f"{name}: vertices are of type {types}, and {first}")
+        if len(kinds) > 1:
+            raise InputError(f"{name}: vertices are of type {types}; {_ONE_KIND}")
+    outside = [int(one) for one in (values.min(), values.max()) if not 0 <= one <= MAX_ID] if len(values) else []
+    if outside:
+        raise InputError(f"{name}: vertex id {outside[0]} is outside [0, 2**63 - 1]")
+    return values.astype(np.int64)
+
+
+def _kind_of(value: Any) -> str:
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return "int" if is_whole else "str" if isinstance(value, str) else type(value).__name__
 
 
 def numbers_of(name: str, values: np.ndarray) -> np.ndarray:
     """Return weights as float64, not a number where one is missing; raises InputError where they are no numbers."""
-    kind = values.dtype.kind
-    listed = values.tolist() if kind == "O" else []
-    if kind not in "biufO" or any(isinstance(one, str | bytes) for one in listed):
-        raise InputError(f"{name}: {_NO_NUMBERS}")
-    if kind != "O":
-        return values.astype(np.float64)
-    try:
-        return np.array([np.nan if _is_missing(one) else float(one) for one in listed], np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{name}: {_NO_NUMBERS}") from None
+    is_text = values.dtype == object and any(isinstance(one, str | bytes) for one in values.flat)
+    if values.dtype.kind in "biufO" and not is_text:
+        try:
+            return values.astype(np.float64)
+        except (TypeError, ValueError, OverflowError):
+            pass
+    raise InputError(f"{name}: weights are not numbers; give probabilities, or counts with --scale")
 
 
-def _is_missing(value: Any) -> bool:
-    """Say whether a value stands for none: of Python, NumPy or pandas."""
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or (value != value) is True
-
-
-def _vertices(name: str, values: np.ndarray, options: ReadOptions) -> tuple[np.ndarray, Labels | None]:
+def vertices_of(name: str, values: np.ndarray, options: ReadOptions) -> tuple[np.ndarray, Labels | None]:
     """Return the vertices of a column of whole numbers or texts: ids, or numbers of labels."""
-    if values.dtype.kind in "iu":
-        if options.ids != "text":
-            if len(values):
-                highest_id(name, values)
-            return values.astype(np.int64), None
-        values = np.array([str(value) for value in values.tolist()], object)
-    elif options.ids == "integer":
+    if values.dtype != object and options.ids != "text":
+        return values, None
+    if options.ids == "integer":
         raise InputError(f"{name}: vertices are not whole numbers; leave --ids integer out")
-    texts = [value.strip() for value in values.tolist()]
+    texts = [str(value).strip() for value in values.tolist()]
     wrong = next((text for text in texts if not text or CONTROL.search(text)), None)
     if wrong is not None:
         raise InputError(f"{name}: {shown(wrong)} is no name; names are not empty and hold no control characters")

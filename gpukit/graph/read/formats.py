@@ -14,13 +14,11 @@ from typing import Any
 import numpy as np
 
 from gpukit.errors import InputError, UsageError
-from gpukit.graph.csr import MAX_VERTICES
 from gpukit.graph.memory import check_building
 from gpukit.graph.read import listings, networks, tables
-from gpukit.graph.read.dialect import LOOKED_AT
 from gpukit.graph.read.edgelist import EdgeList, ReadOptions, edges_of_matrix, in_one_line
 from gpukit.graph.read.pajek import read_pajek
-from gpukit.graph.read.source import HEAD_BYTES, Source
+from gpukit.graph.read.source import Source
 from gpukit.graph.read.text import read_text
 
 
@@ -80,21 +78,27 @@ def read_edges(
     options = options or ReadOptions()
     if options.format is not None and options.format not in FORMATS:
         raise UsageError(f"--format is {options.format[:40]!r}; {', '.join(FORMATS)} are allowed")
-    if Path(path).is_dir() and any(
-        found.suffix in (".parquet", ".arrow", ".feather") for found in Path(path).rglob("*")
-    ):
+    if Path(path).is_dir() and tables.form_of(Path(path)) is not None:
         return _read_folder(Path(path), options, weights)
     with ExitStack() as stack:
         source = Source(path, stack)
-        kind = options.format or _format_of(source, options)
+        kind, name = options.format or _format_of(source, options), source.name
         if limit is not None and kind not in ("edges", "konect"):
-            raise UsageError(
-                f"{source.name} is {FORMATS[kind].title}, and --estimate reads the start of a text; leave it out"
-            )
-        listed = _READERS.get(kind, _read_text)(source, kind, options, weights, progress, limit)
-        if not len(listed.u):
-            raise InputError(f"{source.name} has no edges; a graph needs at least one")
-        return replace(listed, share=source.share()) if limit is not None else replace(listed, digest=source.digest())
+            raise UsageError(f"{name} is {FORMATS[kind].title}, and --estimate reads the start of a text; leave it out")
+        if kind in _TEXTS:
+            blocks = itertools.islice(source.blocks(progress), limit)
+            listed = _TEXTS[kind](name, blocks, kind, options, weights, limit is None)
+        else:
+            listed = _READERS[kind](source, kind, options, weights, progress)
+        if limit is not None:
+            return replace(_not_empty(name, listed), share=source.share())
+        return replace(_not_empty(name, listed), digest=source.digest())
+
+
+def _not_empty(name: str, listed: EdgeList) -> EdgeList:
+    if not len(listed.u):
+        raise InputError(f"{name} has no edges; a graph needs at least one")
+    return listed
 
 
 def _format_of(source: Source, options: ReadOptions) -> str:
@@ -114,51 +118,9 @@ def _format_of(source: Source, options: ReadOptions) -> str:
     refused = next((form for form in _REFUSED if form.fits(start)), None)
     if refused is not None:
         raise InputError(f"{name} is {refused.title}")
-    named = next((kind for kind, form in FORMATS.items() if plain.endswith(form.suffixes)), None)
-    if named in ("sif", "adjlist", "matrixmarket") or (named is not None and not head.lstrip()[:1].isdigit()):
-        return named
-    is_table = options != ReadOptions(ids=options.ids, suspects_first_line=options.suspects_first_line)
-    return "edges" if is_table else _shape_of(head, named == "metis")
-
-
-def _shape_of(head: bytes, is_metis: bool) -> str:
-    """Return ``adjlist`` for vertices with their neighbours: lines of several lengths, each begun by another vertex.
-
-    An edge list has such lines only where something is wrong with it. Half of the vertices that begin a line, but for
-    the first, are neighbours in another one. ``metis``, which its reader has to confirm, is for lines of numbers behind
-    a line of two to four.
-    """
-    rows = _rows(head)
-    firsts, others = [row[0] for row in rows], {word for row in rows for word in row[1:]}
-    uneven = len({len(row) for row in rows[len(rows[0]) == 2 if rows else 0 :]}) > 1
-    decimal = any(re.fullmatch(r"[-+]?[0-9]*\.[0-9]+", word) for word in others)
-    if uneven and not decimal and max(map(len, rows)) > 3 and len(set(firsts)) == len(firsts):
-        if 2 * len(others & set(firsts[1:])) >= len(firsts) - 1:
-            return "adjlist"
-    numbers = all(word.isdigit() for row in rows for word in row) and bool(rows) and 2 <= len(rows[0]) <= 4
-    return "metis" if numbers and (uneven or is_metis) else "edges"
-
-
-def _rows(head: bytes) -> list[list[str]]:
-    """Return the words of the first whole lines that are no comments; none where something else stands between them."""
-    lines = head.decode("latin-1").replace("\r", "\n").split("\n")
-    lines = [line for line in lines[: -1 if len(head) >= HEAD_BYTES else None] if line.strip()]
-    lines = [line for line in lines if not line.lstrip().startswith(("#", "%"))][:LOOKED_AT]
-    return [] if any(mark in line for line in lines for mark in ',;|"') else [line.split() for line in lines]
-
-
-def _read_text(
-    source: Source, kind: str, options: ReadOptions, weights: float, progress: Any, limit: int | None
-) -> EdgeList:
-    """Read what is a text of lines."""
-    blocks = itertools.islice(source.blocks(progress), limit)
-    if kind in ("edges", "konect"):
-        read = read_text if kind == "edges" else listings.read_konect
-        return read(source.name, blocks, options, weights, limit is None)
-    reader = {"dimacs": listings.read_dimacs, "networkx": listings.read_dictionaries}.get(kind)
-    if reader is None:
-        reader = listings.read_adjacency if kind in ("adjlist", "metis") else listings.read_relations
-    return reader(source.name, blocks, kind, options, weights)
+    named = next((kind for kind, form in FORMATS.items() if plain.endswith(form.suffixes)), "edges")
+    of_numbers = start[:1].isdigit() and named not in ("sif", "adjlist", "matrixmarket")
+    return named if not of_numbers or (named == "metis" and not options.of_text) else "edges"
 
 
 def _read_network(source: Source, kind: str, options: ReadOptions, weights: float, *_: Any) -> EdgeList:
@@ -166,11 +128,11 @@ def _read_network(source: Source, kind: str, options: ReadOptions, weights: floa
     title = FORMATS[kind].title
     options.refuse_text(source.name, title)
     with in_one_line(source.name, title):
-        network = (read_pajek if kind == "pajek" else networks.READERS[kind])(source.name, source.stream)
-        return network.listed(source.name, _SAID.get(kind, title), options, weights)
+        network = _NETWORKS[kind](source.name, source)
+        return network.listed(source.name, title.removeprefix("node-link "), options, weights)
 
 
-_SAID = {"json": "JSON"}
+_NETWORKS = networks.READERS | {"pajek": read_pajek}
 
 
 def _read_matrix(source: Source, kind: str, options: ReadOptions, weights: float, *_: Any) -> EdgeList:
@@ -183,7 +145,7 @@ def _read_matrix(source: Source, kind: str, options: ReadOptions, weights: float
         if kind == "npz":
             from scipy.sparse import load_npz
 
-            return edges_of_matrix(name, "SciPy", load_npz(io.BytesIO(source.stream.read())), weights)
+            return edges_of_matrix(name, "SciPy", load_npz(io.BytesIO(source.read())), weights)
         from scipy.io import mminfo, mmread
 
         header = re.sub(b"^%+ *MatrixMarket", b"%%MatrixMarket", source.head, count=1, flags=re.IGNORECASE)
@@ -193,26 +155,21 @@ def _read_matrix(source: Source, kind: str, options: ReadOptions, weights: float
             raise InputError(f"{name} is {n} by {columns}, {form}, {field}, {symmetry}; {wanted}")
         if weights and field == "pattern":
             raise InputError(f"{name}: a pattern matrix has no weights; use 'real', or another --weights")
-        if n > MAX_VERTICES:
-            raise InputError(f"{name} has {n} rows; a graph has at most 2**31 - 1 vertices")
         check_building(n, entries, weights > 0)
         same = source.head.startswith(b"%%MatrixMarket")
-        content = source.stream if same else io.BytesIO(header + source.stream.read()[len(source.head) :])
+        content = source if same else io.BytesIO(header + source.read()[len(source.head) :])
         listed = edges_of_matrix(name, "Matrix Market", mmread(content), weights)
-    u, v, w = listed.u, listed.v, listed.w
-    if symmetry == "symmetric":
-        lower = u >= v
-        u, v, w = u[lower], v[lower], None if w is None else w[lower]
-    ids, undirected = np.arange(1, n + 1), True if symmetry == "symmetric" else None
-    return replace(listed, u=u, v=v, w=w, n=None, ids=ids, undirected=undirected, said={})
+    keep = listed.u >= listed.v if symmetry == "symmetric" else slice(None)
+    u, v, w = listed.u[keep], listed.v[keep], None if listed.w is None else listed.w[keep]
+    undirected = True if symmetry == "symmetric" else None
+    return replace(listed, u=u, v=v, w=w, n=None, ids=np.arange(1, n + 1), undirected=undirected, said={})
 
 
-def _read_table(source: Source, kind: str, options: ReadOptions, weights: float, progress: Any, limit: Any) -> EdgeList:
+def _read_table(source: Source, kind: str, options: ReadOptions, weights: float, progress: Any) -> EdgeList:
     """Read a table of Parquet or Arrow."""
-    place = source.place()
-    title = {"parquet": "Parquet", "arrow": "Arrow", "stream": "Arrow stream"}[kind]
-    listed = tables.read_table(source.name, title, place or source.stream.read(), options, weights, progress)
-    if place is not None:
+    title = "Arrow stream" if kind == "stream" else FORMATS[kind].title
+    listed = tables.read_table(source.name, title, source.place or source.read(), options, weights, progress)
+    if source.place is not None:
         source.check_unchanged()  # pyarrow has opened it for itself
     return listed
 
@@ -224,14 +181,22 @@ def _read_folder(path: Path, options: ReadOptions, weights: float) -> EdgeList:
         with file.open("rb") as content:
             digest.update(f"{file.relative_to(path)} {hashlib.file_digest(content, 'sha256').hexdigest()}\n".encode())
     listed = tables.read_table(str(path), "a folder of tables", str(path), options, weights)
-    if not len(listed.u):
-        raise InputError(f"{path} has no edges; a graph needs at least one")
-    return replace(listed, digest=digest.hexdigest())
+    return replace(_not_empty(str(path), listed), digest=digest.hexdigest())
 
+
+_TEXTS: dict[str, Callable[..., EdgeList]] = {
+    "edges": lambda name, blocks, kind, *more: read_text(name, blocks, *more),
+    **dict.fromkeys(("adjlist", "sif", "ntriples"), listings.read_pairs),
+    "metis": listings.read_metis,
+    "dimacs": listings.read_dimacs,
+    "konect": listings.read_konect,
+    "networkx": listings.read_dictionaries,
+}
+"""What reads a text of lines."""
 
 _READERS: dict[str, Callable[..., EdgeList]] = {
     **dict.fromkeys(("matrixmarket", "npz"), _read_matrix),
-    **dict.fromkeys(("pajek", "graphml", "gexf", "gml", "json"), _read_network),
+    **dict.fromkeys(_NETWORKS, _read_network),
     **dict.fromkeys(("parquet", "arrow", "stream"), _read_table),
 }
-"""What reads a format, where that is no text of lines."""
+"""What reads another file."""

@@ -1,9 +1,7 @@
 """Networks in GraphML, GEXF, GML and node-link JSON, and those of NetworkX in memory."""
 
-import io
 import json
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 from xml.etree import ElementTree
@@ -11,10 +9,17 @@ from xml.etree import ElementTree
 import numpy as np
 
 from gpukit.errors import InputError
-from gpukit.graph.lines import MAX_ID, NUMBER, shown
-from gpukit.graph.read.edgelist import EdgeList, ReadOptions, check_weights, edges_of_network, library, numbers_of
-
-_WHOLE = re.compile("0|[1-9][0-9]{0,18}")
+from gpukit.graph.lines import NUMBER, shown
+from gpukit.graph.read.edgelist import (
+    EdgeList,
+    ReadOptions,
+    both_ways,
+    check_weights,
+    library,
+    named_by,
+    numbers_of,
+    vertices_of,
+)
 
 
 @dataclass
@@ -37,174 +42,137 @@ class Network:
     notes: list[str] = field(default_factory=list)
     weight: str = "weight"
 
+    def call(self, labels: dict[Any, Any], keys: str) -> None:
+        """Call vertices by their labels (None: none is given), or by keys where labels are missing or repeated."""
+        given = {str(label).strip() for label in labels.values() if label is not None} - {""}
+        self.names = labels if len(given) == len(labels) else {key: key for key in labels}
+        if 0 < len(given) < len(labels):
+            self.notes.append(f"labels are missing or repeated, so that vertices are called by their {keys}")
+
     def listed(
         self, name: str, kind: str, options: ReadOptions, weights: float, values: np.ndarray | None = None
     ) -> EdgeList:
-        """Return the edges; raises InputError where one names no vertex, or has no weight in [0, weights].
+        """Return the edges.
 
         ``values`` are what vertices are called where that is known to be whole numbers, or to be texts.
+
+        Raises
+        ------
+        InputError
+            If an edge names no vertex, or has no weight in [0, weights], or two vertices have one name.
         """
-        if values is None:
-            names = [str(one) for one in self.names.values()]
-            whole = options.ids != "text" and all(_WHOLE.fullmatch(one) and int(one) <= MAX_ID for one in names)
-            values = np.array([int(one) for one in names], np.int64) if whole else np.array(names, object)
+        values = named_by([str(one) for one in self.names.values()], options) if values is None else values
         place = {key: number for number, key in enumerate(self.names)}
-        odd = next((key for edge in self.edges for key in edge[:2] if key not in place), None)
-        if odd is not None:
-            raise InputError(f"{name}: an edge names the vertex {shown(str(odd))}, which is not listed")
-        u, v = (np.array([place[edge[side]] for edge in self.edges], np.int64) for side in (0, 1))
+        try:
+            ends = [np.array([place[edge[side]] for edge in self.edges], np.int64) for side in (0, 1)]
+        except KeyError as error:
+            raise InputError(
+                f"{name}: an edge names the vertex {shown(str(error.args[0]))}, which is not listed"
+            ) from None
         w = None
         if weights:
             missing = next((edge for edge in self.edges if edge[2] is None), None)
             if missing is not None:
                 edge = shown(f"{missing[0]} {missing[1]}")
                 raise InputError(f"{name}: edge {edge} has no {self.weight}; --weights file needs all")
-            given = np.empty(len(self.edges), object)
-            given[:] = [edge[2] for edge in self.edges]
+            given = np.array([edge[2] for edge in self.edges], object)
             w = check_weights(name, weights, numbers_of(f"{name}, {self.weight}", given))
-        both = np.array([edge[3] for edge in self.edges], bool)
-        return edges_of_network(name, kind, values, (u, v), w, options, both, tuple(self.notes))
+        u, v, w, undirected = both_ways(*ends, w, np.array([edge[3] for edge in self.edges], bool))
+        vertices, labels = vertices_of(name, values, options)
+        ids, vertices = np.unique(vertices, return_inverse=True)
+        if len(ids) < len(values):
+            raise InputError(f"{name} has two vertices of one name, but for blanks around it; rename one")
+        said = {"format": kind, "ids": "integer" if labels is None else "text"}
+        is_plain = len(ids) > 0 and ids[-1] == len(ids) - 1
+        known = {"labels": labels} if labels is not None else {"n": len(ids)} if is_plain else {"ids": ids}
+        return EdgeList(vertices[u], vertices[v], w, undirected=undirected, said=said, notes=tuple(self.notes), **known)
 
 
-def _number(text: str | None) -> float | str | None:
-    """Return a text as the number that it is, if it is one."""
-    return float(text) if text is not None and NUMBER.fullmatch(text.strip()) else text
+def decoded(data: bytes, other: str) -> tuple[str, bool]:
+    """Return a text, and whether it is in UTF-8; else it is in another encoding."""
+    try:
+        return data.decode("utf-8-sig"), True
+    except UnicodeDecodeError:
+        return data.decode(other, "replace"), False
 
 
-def read_graphml(name: str, content: Any) -> Network:
-    """Read GraphML: nested graphs belong to the graph around them; a vertex is called by its id."""
-    return _read_xml(name, content, _Graphml)
+_XML = {"graphml": ("directed", "edgedefault", None), "gexf": ("type", "defaultedgetype", "1")}
+"""The attributes that say whether an edge, and an edge of a graph, has a direction; the weight of an edge without."""
 
 
-def read_gexf(name: str, content: Any) -> Network:
-    """Read GEXF of any version; a vertex is called by its id, and a weight that is left out is 1."""
-    return _read_xml(name, content, _Gexf)
+def _read_xml(name: str, content: Any, kind: str) -> Network:
+    """Read GraphML, or GEXF of any version: a vertex is called by its id, nested graphs belong to the one around them.
 
-
-class _Graphml:
-    """What GraphML has of its own."""
-
-    def __init__(self) -> None:
-        self.weight = ""
-        self.default: str | None = None
-
-    def key(self, node: ElementTree.Element) -> None:
-        """Learn which key holds the weights of edges, and the weight of edges that hold none."""
-        if node.get("attr.name") == "weight" and node.get("for") in ("edge", "all"):
-            self.weight = node.get("id", "")
-            self.default = next((one.text for one in node if _tag(one) == "default"), None)
-
-    def both_ways(self, edge: ElementTree.Element, graph: ElementTree.Element) -> bool:
-        """Say whether an edge stands for both directions."""
-        own = edge.get("directed")
-        return graph.get("edgedefault") != "directed" if own is None else own.strip().lower() not in ("true", "1")
-
-    def weight_of(self, edge: ElementTree.Element) -> str | None:
-        """Return the weight of an edge."""
-        return next((one.text for one in edge if one.get("key") == self.weight), self.default)
-
-
-class _Gexf:
-    """What GEXF has of its own."""
-
-    def key(self, node: ElementTree.Element) -> None:
-        """GEXF has no keys."""
-
-    def both_ways(self, edge: ElementTree.Element, graph: ElementTree.Element) -> bool:
-        """Say whether an edge stands for both directions: of the types directed, undirected and mutual."""
-        return edge.get("type", graph.get("defaultedgetype", "undirected")) != "directed"
-
-    def weight_of(self, edge: ElementTree.Element) -> str:
-        """Return the weight of an edge."""
-        return edge.get("weight", "1")
-
-
-def _tag(node: ElementTree.Element) -> str:
-    return node.tag.rpartition("}")[2]
-
-
-def _read_xml(name: str, content: Any, form: type[_Graphml] | type[_Gexf]) -> Network:
-    """Read the graph of an XML file; several graphs side by side are refused."""
-    rules, network, seen = form(), Network(), 0
-    graphs: list[ElementTree.Element] = []
+    Several graphs side by side are refused.
+    """
+    network, graphs, seen, key = Network(), list[ElementTree.Element](), 0, ""
+    own, usual, weight = _XML[kind]
     for event, node in ElementTree.iterparse(content, ("start", "end")):
-        tag = _tag(node)
+        tag = node.tag.rpartition("}")[2]
         if tag == "hyperedge":
             raise InputError(f"{name} has hyperedges; a graph has edges of two ends")
-        if tag == "graph" and event == "start":
+        if event == "start" and tag == "graph":
             seen += not graphs
             graphs.append(node)
+        elif event == "start" and tag == "node":
+            network.names[node.get("id")] = node.get("id")
         elif event == "end" and tag == "graph":
             graphs.pop().clear()
-        elif event == "end" and tag == "key":
-            rules.key(node)
-        elif tag == "node" and event == "start":
-            if node.get("id") in network.names:
-                raise InputError(f"{name} lists the vertex {shown(str(node.get('id')))} twice")
-            network.names[node.get("id")] = node.get("id")
+        elif event == "end" and (tag, node.get("attr.name")) == ("key", "weight"):
+            if node.get("for", "all") in ("edge", "all"):
+                key, weight = node.get("id", ""), node.findtext("{*}default")
         elif event == "end" and tag == "edge":
-            both = rules.both_ways(node, graphs[-1])
-            network.edges.append((node.get("source"), node.get("target"), _number(rules.weight_of(node)), both))
+            said = (node.get(own) or graphs[-1].get(usual, "")).strip().lower()
+            share = next((one.text for one in node if one.get("key") == key), node.get("weight", weight))
+            number = float(share) if NUMBER.fullmatch((share or "").strip()) else share
+            both = said not in ("directed", "true", "1")
+            network.edges.append((node.get("source"), node.get("target"), number, both))
             node.clear()
     if seen != 1:
         raise InputError(f"{name} has {seen} graphs; one is needed, take the others out")
     return network
 
 
-def read_gml(name: str, content: Any) -> Network:
+def _read_gml(name: str, content: Any) -> Network:
     """Read GML by NetworkX; a vertex is called by its label, or by its id where labels are missing or repeated."""
     networkx = library(name, "GML", "networkx", "networkx")
-    data = content.read()
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = data.decode("latin-1")  # the format itself knows ASCII alone
+    text, _ = decoded(content.read(), "latin-1")  # the format itself knows ASCII alone
     if not re.search(r"\bmultigraph\s+[01]\b", text):  # many files list an edge twice without saying so
         text = re.sub(r"\bgraph\s*\[", "graph [ multigraph 1 ", text, count=1)
     graph = networkx.parse_gml(text.splitlines(), label="id")
-    labels = {node: graph.nodes[node].get("label", None) for node in graph}
-    network = Network(labels)
-    if None in labels.values() or len({str(one).strip() for one in labels.values()}) < len(labels):
-        network.names = {node: node for node in graph}
-        if any(label is not None for label in labels.values()):
-            network.notes.append("labels are missing or repeated, so that vertices are called by their ids")
     both = not graph.is_directed()
-    network.edges = [(u, v, values.get("weight"), both) for u, v, values in graph.edges(data=True)]
+    network = Network(edges=[(*edge, both) for edge in graph.edges(data="weight")])
+    network.call(dict(graph.nodes(data="label")), "ids")
     return network
 
 
-def read_json(name: str, content: Any) -> Network:
+def _read_json(name: str, content: Any) -> Network:
     """Read node-link JSON, as NetworkX and D3 write it: a vertex is called by its id, or by its place without ids."""
-    data = json.load(io.TextIOWrapper(content, "utf-8-sig"))
-    edges = data.get("links", data.get("edges")) if isinstance(data, dict) else None
-    nodes = data.get("nodes") if isinstance(data, dict) else None
-    if not isinstance(nodes, list) or not isinstance(edges, list) or not all(isinstance(one, dict) for one in nodes):
+    data = json.loads(content.read().decode("utf-8-sig"))
+    data = data if isinstance(data, dict) else {}
+    nodes, edges, directed = data.get("nodes"), data.get("links", data.get("edges")), data.get("directed", False)
+    if not all(isinstance(part, list) and all(isinstance(one, dict) for one in part) for part in (nodes, edges)):
         raise InputError(
             f"{name} is JSON without lists of nodes and links; of JSON, node-link data is read: convert it to CSV"
         )
-    if not isinstance(data.get("directed", False), bool):
-        raise InputError(f"{name}: 'directed' is {shown(str(data['directed']))}; true or false is needed")
-    keys = [one.get("id", place) for place, one in enumerate(nodes)]
-    if len({"id" in one for one in nodes}) > 1 or len(set(map(json.dumps, keys))) < len(keys):
+    if not isinstance(directed, bool):
+        raise InputError(f"{name}: 'directed' is {shown(str(directed))}; true or false is needed")
+    keys = [_hashable(one.get("id", place)) for place, one in enumerate(nodes)]
+    if len({"id" in one for one in nodes}) > 1 or len(set(keys)) < len(keys):
         raise InputError(f"{name}: some nodes have no id, or the same; each needs its own")
-    network = Network({key: key for key in map(_hashable, keys)})
-    for edge in edges:
-        u, v = (_hashable(edge.get(side)) for side in ("source", "target"))
-        network.edges.append((u, v, edge.get("weight"), not data.get("directed", False)))
-    if len({type(key) for key in network.names.values()}) > 1:
-        raise InputError(f"{name}: ids are numbers and texts; all of one kind are needed, convert them")
-    return network
+    ends = ((_hashable(edge.get("source")), _hashable(edge.get("target")), edge.get("weight")) for edge in edges)
+    return Network(dict(zip(keys, keys, strict=True)), [(*edge, not directed) for edge in ends])
 
 
 def _hashable(key: Any) -> Any:
     return key if isinstance(key, str | int | float | None) else json.dumps(key)
 
 
-READERS: dict[str, Callable[[str, Any], Network]] = {
-    "graphml": read_graphml,
-    "gexf": read_gexf,
-    "gml": read_gml,
-    "json": read_json,
+READERS = {
+    "graphml": lambda name, content: _read_xml(name, content, "graphml"),
+    "gexf": lambda name, content: _read_xml(name, content, "gexf"),
+    "gml": _read_gml,
+    "json": _read_json,
 }
 
 

@@ -1,16 +1,22 @@
 """Pajek's networks: vertices, arcs and edges as pairs, lists or matrices, in sections of any number and order."""
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 from gpukit.errors import InputError
 from gpukit.graph.lines import NUMBER, shown
-from gpukit.graph.read.networks import Network
+from gpukit.graph.read.networks import Network, decoded
 
 _WORD = re.compile(r'"([^"]*)"|(\S+)')
+_PAIRS = ("*arcs", "*edges", "*arcslist", "*edgeslist", "*matrix")
 _OTHER = ("*partition", "*vector", "*permutation", "*cluster", "*hierarchy")
 """Sections of a project that describe vertices, and hold no edges."""
+_BEHIND = re.compile(
+    r"\[.*|ellipse|box|diamond|triangle|cross|empty|circle|house|man|woman|[xy]_fact|s?_?size|phi|[rq]|[ib]c|bw|l[acrp]|"
+    "lphi|fos|font",
+    re.IGNORECASE,
+)
+"""What stands behind a label, if no number does: a time, a shape, or the name of a property."""
 
 
 def read_pajek(name: str, content: Any) -> Network:
@@ -24,113 +30,93 @@ def read_pajek(name: str, content: Any) -> Network:
     InputError
         If a line is not understood, a vertex is outside its range, or there are several networks.
     """
-    pajek = _Pajek(name)
-    data = content.read()
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = data.decode("windows-1252", errors="replace")
-        pajek.network.notes.append("labels are not UTF-8 and were read as Windows-1252")
-    for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
-        if line.strip() and not line.lstrip().startswith(("%", "#")):
-            pajek.line(f"{name}, line {number}", line.strip())
-    return pajek.finished()
+    pajek = _Pajek()
+    text, is_utf8 = decoded(content.read(), "windows-1252")
+    for number, line in enumerate(re.split("\r\n?|\n", text), 1):
+        if (line := line.strip()) and line[0] not in "%#":
+            try:
+                (pajek.head if line[0] == "*" else pajek.line)(line)
+            except InputError as error:
+                raise InputError(f"{name}, line {number}: {error}") from None
+    network = pajek.network
+    network.call({number: pajek.labels.get(number) for number in range(1, pajek.n + 1)}, "numbers")
+    if len(pajek.relations) > 1:
+        network.notes.append(f"{len(pajek.relations)} relations are one graph; take sections out to have one alone")
+    if not is_utf8:
+        network.notes.append("labels are not UTF-8 and were read as Windows-1252")
+    return network
 
 
 class _Pajek:
     """The state between lines: sizes, the section, and the row of a matrix."""
 
-    def __init__(self, name: str) -> None:
-        self.name, self.network, self.labels = name, Network(), dict[int, str]()
-        self.n, self.first_mode, self.row = 0, 0, 0
-        self.both = self.of_another = False
-        self.relations = set[str]()
-        self.section: Callable[[str, str], None] = self._nothing
+    def __init__(self) -> None:
+        self.network, self.labels, self.relations = Network(), dict[int, str](), set[str]()
+        self.n = self.first_mode = self.row = 0
+        self.section = "*network"
 
-    def line(self, where: str, line: str) -> None:
-        """Read a line."""
-        if not line.startswith("*"):
-            self.section(where, line)
-            return
+    def head(self, line: str) -> None:
+        """Begin a section."""
         head, *rest = line.split()
         kind = head.lower()
-        if kind == "*vertices":
-            self._vertices(where, rest)
-        elif kind in ("*arcs", "*edges", "*arcslist", "*edgeslist", "*matrix"):
-            if not self.n:
-                raise InputError(f"{where}: {head} stands before *Vertices, which says how many there are")
-            self.row, self.both = 0, kind.startswith("*edges")
-            self.relations.add(" ".join(rest))
-            self.section = {"*matrix": self._matrix}.get(kind, self._list if kind.endswith("list") else self._pair)
-        elif kind in _OTHER or kind == "*network":
-            self.of_another = kind != "*network"
-            self.section = self._other if self.of_another else self._nothing
-        else:
-            raise InputError(f"{where}: section {shown(head)} of Pajek is not read; take it out")
-
-    def finished(self) -> Network:
-        """Return the network, its vertices by name."""
-        network, labels = self.network, self.labels
-        if labels and (len(labels) < self.n or len(set(labels.values())) < self.n or "" in labels.values()):
-            network.notes.append("labels are missing or repeated, so that vertices are called by their numbers")
-            labels = {}
-        network.names = {number: labels.get(number, number) for number in range(1, self.n + 1)}
-        if len(self.relations) > 1:
-            network.notes.append(f"{len(self.relations)} relations are one graph; take sections out to have one alone")
-        return network
-
-    def _vertices(self, where: str, sizes: list[str]) -> None:
-        if self.of_another:
+        if kind == "*vertices" and self.section in _OTHER:
             return
-        if self.n:
-            raise InputError(f"{where}: a second network; one is needed, take the others out")
-        if not sizes or not all(size.isdigit() for size in sizes[:2]) or not 0 < int(sizes[0]) < 2**31:
-            raise InputError(f"{where}: *Vertices needs their number, 1 … 2**31 - 1")
-        self.n, self.first_mode = int(sizes[0]), int(sizes[1]) if len(sizes) > 1 else 0
-        self.section = self._label
+        if kind not in ("*vertices", "*network", *_PAIRS, *_OTHER):
+            raise InputError(f"section {shown(head)} of Pajek is not read; take it out")
+        if kind in _PAIRS:
+            if not self.n:
+                raise InputError(f"{head} stands before *Vertices, which says how many there are")
+            self.relations.add(" ".join(rest))
+        elif kind == "*vertices":
+            if self.n:
+                raise InputError("a second network; one is needed, take the others out")
+            if not rest or not all(size.isdigit() for size in rest[:2]) or not 0 < int(rest[0]) < 2**31:
+                raise InputError("*Vertices needs their number, 1 … 2**31 - 1")
+            self.n, self.first_mode = map(int, [*rest, "0"][:2])
+        self.row, self.section = 0, kind
 
-    def _label(self, where: str, line: str) -> None:
+    def line(self, line: str) -> None:
+        """Read a line of the section."""
+        words, kind = line.split(), self.section
+        if kind == "*vertices":
+            self._label(line)
+        elif kind == "*matrix":
+            self.row += 1
+            size = self.first_mode or self.n
+            if len(words) != (self.n - self.first_mode) or self.row > size:
+                raise InputError(f"row {self.row} of a matrix has {len(words)} values; its size is that of *Vertices")
+            for column, value in enumerate(words, self.first_mode + 1):
+                if not NUMBER.fullmatch(value):
+                    raise InputError(f"{shown(value)} is no number")
+                if float(value):
+                    self._add(str(self.row), str(column), value)
+        elif kind == "*network":
+            raise InputError(f"{shown(line)} stands outside of all sections; *Vertices comes first")
+        elif kind.endswith("list"):
+            for head in words[1:]:
+                self._add(words[0], head, "")
+        elif kind in _PAIRS:
+            self._add(*[*words, "", ""][:3])
+
+    def _label(self, line: str) -> None:
         words = [quoted or plain for quoted, plain in _WORD.findall(line)]
-        number = self._vertex(where, words[0])
-        if len(words) > 1 and not (NUMBER.fullmatch(words[1]) and "." in words[1] and '"' not in line):  # a place
+        number = self._vertex(words[0])
+        if '"' not in line:
+            if len(words) > 2 and not NUMBER.fullmatch(words[2]) and not _BEHIND.fullmatch(words[2]):
+                raise InputError(f"{shown(' '.join(words[1:]))} may be a label of several words; put it in quotes")
+            if len(words) > 1 and NUMBER.fullmatch(words[1]) and "." in words[1]:  # a place
+                return
+        if len(words) > 1:
             self.labels[number] = words[1]
 
-    def _pair(self, where: str, line: str) -> None:
-        u, v, weight = [*line.split(), "", ""][:3]
-        self._add(where, u, v, weight)
-
-    def _list(self, where: str, line: str) -> None:
-        u, *heads = line.split()
-        for v in heads:
-            self._add(where, u, v, "")
-
-    def _matrix(self, where: str, line: str) -> None:
-        self.row += 1
-        values, before = line.split(), self.first_mode
-        if len(values) != self.n - before or self.row > (before or self.n):
-            raise InputError(
-                f"{where}: row {self.row} of a matrix has {len(values)} values; its size is that of *Vertices"
-            )
-        for column, value in enumerate(values, before + 1):
-            if not NUMBER.fullmatch(value):
-                raise InputError(f"{where}: {shown(value)} is no number")
-            if float(value):
-                self._add(where, str(self.row), str(column), value)
-
-    def _nothing(self, where: str, line: str) -> None:
-        raise InputError(f"{where}: {shown(line)} stands outside of all sections; *Vertices comes first")
-
-    def _other(self, where: str, line: str) -> None:
-        """Leave out what describes vertices."""
-
-    def _add(self, where: str, u: str, v: str, weight: str) -> None:
+    def _add(self, u: str, v: str, weight: str) -> None:
         is_number = NUMBER.fullmatch(weight) is not None
         if not is_number and weight and not (weight[0] == "[" or weight[0].isalpha()):  # a time, or a colour
-            raise InputError(f"{where}: weight {shown(weight)} is no number")
-        ends = self._vertex(where, u), self._vertex(where, v)
-        self.network.edges.append((*ends, float(weight) if is_number else 1.0, self.both))
+            raise InputError(f"weight {shown(weight)} is no number")
+        both = self.section.startswith("*edges")
+        self.network.edges.append((self._vertex(u), self._vertex(v), float(weight) if is_number else 1.0, both))
 
-    def _vertex(self, where: str, word: str) -> int:
+    def _vertex(self, word: str) -> int:
         if not word.isdigit() or not 1 <= int(word[:12]) <= self.n:
-            raise InputError(f"{where}: vertex {shown(word)} is outside [1, {self.n}]")
+            raise InputError(f"vertex {shown(word)} is outside [1, {self.n}]")
         return int(word)

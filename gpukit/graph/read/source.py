@@ -39,10 +39,9 @@ class _Digested(io.FileIO):
     """A file that digests what is read of it: another process may replace it at any time."""
 
     def __init__(self, path: str | Path) -> None:
-        self._is_input = str(path) == "-"
-        super().__init__(0 if self._is_input else path, closefd=not self._is_input)
+        is_input = str(path) == "-"
+        super().__init__(0 if is_input else path, closefd=not is_input)
         self.sha256 = hashlib.sha256()
-        self._state = state_of(self.fileno())
 
     def readinto(self, buffer: Any) -> int | None:
         """Read as any file does, by which :class:`io.BufferedReader` gets all it gets."""
@@ -51,22 +50,9 @@ class _Digested(io.FileIO):
             self.sha256.update(memoryview(buffer)[:count])
         return count
 
-    def place(self) -> str | None:
-        """Return the path of the file, which others may open; None for a pipe, and for standard input."""
-        regular = not self._is_input and stat.S_ISREG(os.fstat(self.fileno()).st_mode)
-        return os.fspath(self.name) if regular else None
-
-    def is_there(self) -> bool:
-        """Return whether this file is still at its place, and as it was when it was opened."""
-        place = self.place()
-        try:
-            return place is not None and state_of(place) == self._state
-        except OSError:
-            return False
-
 
 class Source:
-    """A file, opened and unpacked.
+    """A file, opened and unpacked; libraries read it as a file.
 
     Parameters
     ----------
@@ -81,8 +67,8 @@ class Source:
         What messages call it.
     packed : str
         How it is packed; empty if it is not.
-    stream : binary file
-        Its content, unpacked.
+    place : str or None
+        The path of the content, which others may open; None where it is packed, or no regular file.
     head : bytes
         The start of the content.
 
@@ -107,28 +93,32 @@ class Source:
             content = stack.enter_context((opened or _open_zstd(self.name))(self._raw))
         self.head = self._rest = self._read(content, HEAD_BYTES)
         self._content: Any = content
-        self.stream: Any = io.BufferedReader(_Again(self._take))
-
-    def place(self) -> str | None:
-        """Return the path of the content, which others may open; None where it is packed, or no regular file."""
-        return None if self.packed else self._file.place()
+        self._state = state_of(self._file.fileno())
+        self._is_file = str(path) != "-" and stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)
+        self.place = os.fspath(path) if self._is_file and not self.packed else None
 
     def digest(self) -> str | None:
         """Return the digest of the file, with what was not read for the edges; None where it is no regular file.
 
         Of standard input nobody knows whether it was read from the start of a file.
         """
-        if self._file.place() is None:
-            return None
         rest = bytearray(1 << 16)
-        while self._file.readinto(rest):
+        while self._is_file and self._file.readinto(rest):
             pass
-        return self._file.sha256.hexdigest()
+        return self._file.sha256.hexdigest() if self._is_file else None
 
     def check_unchanged(self) -> None:
         """Refuse a file that another process replaced, for a library that has opened it itself; raises InputError."""
-        if not self._file.is_there():
+        try:
+            same = state_of(self.place) == self._state
+        except OSError:
+            same = False
+        if not same:
             raise InputError(f"{self.name} was replaced or written to while it was read; try again")
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes of the content; all by default."""
+        return self._take(size) if size >= 0 else b"".join(iter(lambda: self._take(BLOCK_BYTES), b""))
 
     def share(self) -> float:
         """Return the part of the file that was read."""
@@ -186,23 +176,6 @@ class Source:
                 ) from None
             raise
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
-
-
-class _Again(io.RawIOBase):
-    """A content for libraries that want a file."""
-
-    def __init__(self, take: Callable[[int], bytes]) -> None:
-        self._take = take
-
-    def readable(self) -> bool:
-        """Say that it is there to be read."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Read the next bytes."""
-        data = self._take(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
 
 
 def _open_zstd(name: str) -> Any:
