@@ -255,7 +255,7 @@ def of_one_kind(name: str, values: np.ndarray) -> np.ndarray:
             raise InputError(f"{name}: vertices are of type {types}; {_ONE_KIND}")
     outside = [int(one) for one in (values.min(), values.max()) if not 0 <= one <= MAX_ID] if len(values) else []
     if outside:
-        raise InputError(f"{name}: vertex id {outside[0]} is outside [0, 2**63 - 1]")
+        raise InputError(f"{name}: vertex id {str(outside[0])[:40]} is outside [0, 2**63 - 1]")
     return values.astype(np.int64)
 
 

@@ -23,13 +23,13 @@ from gpukit.graph.lines import MAX_ID, NUMBER, count, decimal_comma, not_a_weigh
 from gpukit.graph.pairs import Chunk, Listing, paired
 from gpukit.graph.read.dialect import (
     DIRECTIONS,
+    INTEGER,
     LOOKED_AT,
     MISSING,
     ODD_INTEGER,
     Dialect,
     check_text,
     look,
-    named_in_comment,
     uneven_fields,
 )
 from gpukit.graph.read.edgelist import EdgeList, ReadOptions, both_ways
@@ -68,24 +68,19 @@ def read_text(name: str, blocks: Iterator[Block], options: ReadOptions, weights:
     comments: list[str] = []
     lines: list[tuple[int, bytes]] = []
     marks = tuple(mark.encode() for mark in options.marks)
-    while len(lines) < LOOKED_AT and (block := next(blocks, None)) is not None:
+    for block in blocks:
         held.append(block)
         for number, line in enumerate(block[1].split(b"\n"), block[0]):
             start = line.strip(b" \t")
-            if start.startswith(marks):
-                comments += [] if lines else [start.decode("latin-1")]
-            elif start:
+            if start and not start.startswith(marks):
                 lines.append((number, line))
-            if len(lines) == LOOKED_AT:
-                break
+            elif start and not lines:
+                comments.append(start.decode("latin-1"))
+        if len(lines) >= LOOKED_AT:
+            break
     if not lines:
         raise InputError(f"{name} has no edges, only comments or blank lines; it needs one 'u v' line an edge")
-    dialect = look(name, lines, comments, options, weights)
-    if dialect.ids == "text" and options.comment is None and not dialect.names:
-        for comment in comments:
-            is_edge = not comment[1:2].isspace() and count(comment, dialect.separator) == dialect.width
-            if is_edge and not named_in_comment([comment], dialect.separator, dialect.width, options):
-                raise InputError(f"{name}: {shown(comment)} {_UNDECIDED.format(comment[0])}")
+    dialect = look(name, lines[:LOOKED_AT], comments, options, weights)
     listed = TextReader(name, weights, dialect, lines[0][0]).read(itertools.chain(held, blocks))
     return _checked(name, listed, comments) if whole else listed
 
@@ -93,59 +88,47 @@ def read_text(name: str, blocks: Iterator[Block], options: ReadOptions, weights:
 def _checked(name: str, listed: EdgeList, comments: Sequence[str]) -> EdgeList:
     """Return edges of which all guesses hold; raises InputError where one does not, or stated sizes do not fit."""
     dialect, u, v, labels = listed.dialect, listed.u, listed.v, listed.labels
+    options = dialect.options
     for comment in comments:
         stated, direction = _STATED.search(comment), _SNAP.match(comment)
-        if stated is not None and int(stated[1]) != len(u):
-            advice = "fetch it again, or take the comment out"
-            raise InputError(f"{name} has {len(u):,} edges, and a comment states {int(stated[1]):,}; {advice}")
+        if stated is not None:
+            listed.check_stated(name, int(stated[1]), "a comment")
         if direction is not None:
             listed = replace(listed, undirected=direction[1] is not None)
     if dialect.sizes is not None:
-        listed = _without_sizes(name, listed, *dialect.sizes)
-    if labels is not None and dialect.header and dialect.names and dialect.options.header is None:
-        titles = [dialect.names[place] for place in dialect.columns[:2]]
-        again = [title for title in titles if title and labels.find([title])[0] >= 0]
-        if len(again) > (0 if dialect.guessed else 1):
-            raise InputError(f"{name}: {shown(again[0])} in the first line is a vertex below; {_HEADER}")
-    suspected = dialect.options.suspects_first_line and dialect.options.header is None and not dialect.names
-    if labels is not None and suspected and len(u) > 2:
-        if all((u == end).sum() + (v == end).sum() == 1 for end in (u[0], v[0])):
-            first = " and ".join(labels.texts([u[0], v[0]]))
-            raise InputError(f"{name}: the first line names {first}, which no other line does; {_HEADER}")
-    if dialect.index and dialect.options.columns is None:
-        advice = "--columns 2,3 leaves it out, --columns 1,2 reads it"
-        raise InputError(f"{name}: the first of its {dialect.width} columns counts up, as an index does; {advice}")
+        return _without_sizes(name, listed, *dialect.sizes)
+    if labels is not None and options.header is None:
+        titles = [dialect.names[place] for place in dialect.columns[:2] if dialect.header]
+        again = next((title for title in titles if title and labels.find([title])[0] >= 0), None)
+        if again is not None:
+            raise InputError(f"{name}: {shown(again)} in the first line is a vertex below; {_HEADER}")
+        if options.suspects_first_line and not dialect.names and len(u) > 2:
+            if all((u == end).sum() + (v == end).sum() == 1 for end in (u[0], v[0])):
+                first = " and ".join(labels.texts([u[0], v[0]]))
+                raise InputError(f"{name}: the first line names {first}, which no other line does; {_HEADER}")
     is_matrix = labels is None and not dialect.names and 2 < dialect.width == len(u) and max(u.max(), v.max()) < 2
-    if is_matrix and dialect.options.columns is None:
+    if is_matrix and options.columns is None:
         raise InputError(f"{name} looks like a matrix, 0 and 1 in rows; list its edges, or name two --columns")
     return listed
 
 
 def _without_sizes(name: str, listed: EdgeList, n: int, m: int) -> EdgeList:
     """Return edges without the first line, if that states the numbers of vertices and edges and both fit."""
-    first = 0 if listed.dialect.header else 1
-    u, v, w = listed.u[first:], listed.v[first:], None if listed.w is None else listed.w[first:]
-    low, high = (int(min(u.min(), v.min())), int(max(u.max(), v.max()))) if len(u) else (0, 0)
+    dialect, is_header = listed.dialect, listed.dialect.header > 0
+    u, v, w = (None if one is None else one[not is_header :] for one in (listed.u, listed.v, listed.w))
+    ends = np.concatenate([u, v])
+    low, high, count = (int(ends.min()), int(ends.max()), len(ends) // 2) if len(ends) else (0, 0, 0)
     exact = high == n or (low == 0 and high == n - 1)
-    is_edge = n < high or (m != len(u) and not (exact and (m > n or len(u) == 2 * m)))
-    if first and is_edge:
+    may_be = is_header or (high <= n and (m == count or (exact and (m > n or count == 2 * m))))
+    if not may_be:
         return listed
-    if m != len(u) or n < high or (first and not exact):
-        stated = f"the first line may state {n} vertices and {m} edges; {len(u)} edges of ids to {high} follow"
+    if m != count or n < high or not (is_header or exact):
+        stated = f"the first line may state {n} vertices and {m} edges; {count} edges of ids to {high} follow"
         raise InputError(f"{name}: {stated}; --header leaves it out, --no-header reads it as an edge")
-    if first and n == m and _is_metis(u, v):
+    if n == m and dialect.width == 2 and dialect.options.format is None:
         raise InputError(f"{name} can be METIS or an edge list; --format metis or --format edges says which")
     listed = replace(listed, u=u, v=v, w=w, notes=(*listed.notes, f"the first line states {n} vertices and {m} edges"))
-    if high == n:
-        return replace(listed, u=u - 1, v=v - 1, ids=np.arange(1, n + 1))
-    return replace(listed, n=n) if low == 0 else listed
-
-
-def _is_metis(u: np.ndarray, v: np.ndarray) -> bool:
-    """Say whether lines of two numbers are the neighbours of vertices 1, 2, …, each edge at both of its ends."""
-    rows = np.arange(1, len(u) + 1)
-    listed = {*zip(rows.tolist(), u.tolist(), strict=True), *zip(rows.tolist(), v.tolist(), strict=True)}
-    return all(a != b and (b, a) in listed for a, b in listed)
+    return listed.within(n, name) if high == n else replace(listed, n=n) if low == 0 else listed
 
 
 class TextReader:
@@ -177,7 +160,8 @@ class TextReader:
         """Return the edges of all blocks."""
         listing, line, text = Listing(self.weights > 0), 1, b""
         for line, text, found in self._ahead(blocks):
-            for chunk in self._parse(line, text) if found is None else [found]:
+            chunk = found.result() or self._parse(line, text)
+            if chunk is not None:
                 listing.add(chunk)
         u, v, w = listing.edges()
         skipped = line - 1 + text.count(b"\n") - len(u) - (self.dialect.header > 0) - len(self.bad)
@@ -187,12 +171,11 @@ class TextReader:
             u, v = vertices[u], vertices[v]
         if self.both:
             u, v, w, undirected = both_ways(u, v, w, np.concatenate(self.both))
-        bad = f"{len(self.bad)} lines are no edges and were skipped: {'; '.join(self.bad)[:300]}"
-        said, notes = self.dialect.record(), (bad,) if self.bad else ()
-        known = EdgeList(u, v, w, labels, undirected=undirected, said=said, notes=notes)
-        return replace(known, dialect=self.dialect, skipped=skipped)
+        notes = (f"{len(self.bad)} lines are no edges and were skipped: {'; '.join(self.bad)[:300]}",) * bool(self.bad)
+        known = EdgeList(u, v, w, labels, undirected=undirected, said=self.dialect.record(), notes=notes)
+        return replace(known, dialect=self.dialect, skipped=skipped, bad=len(self.bad))
 
-    def _ahead(self, blocks: Iterator[Block]) -> Iterator[tuple[int, bytes, Chunk | None]]:
+    def _ahead(self, blocks: Iterator[Block]) -> Iterator[tuple[int, bytes, Future[Chunk | None]]]:
         """Yield the blocks in their order with what :func:`_parse_plain` made of each.
 
         The threads parse some blocks while the next is read, digested and unpacked. What is wrong with a block is told
@@ -201,23 +184,18 @@ class TextReader:
         import numba
 
         threads = numba.get_num_threads()
-        waiting: deque[tuple[Block, Future[Chunk | None]]] = deque()
-        failure, more = None, True
+        waiting: deque[tuple[int, bytes, Future[Chunk | None]]] = deque()
         with ThreadPoolExecutor(threads) as pool:
-            while more or waiting:
-                try:
-                    block = next(blocks, None) if more else None
-                except InputError as error:
-                    block, failure = None, error
-                more = block is not None
-                if block is not None:
-                    block = block[0], self._without_header(*block)
-                    waiting.append((block, pool.submit(_parse_plain, block[1], self.dialect, self.weights)))
-                if waiting and (len(waiting) > threads or not more):
-                    (line, text), found = waiting.popleft()
-                    yield line, text, found.result()
-        if failure is not None:
-            raise failure
+            try:
+                for line, text in blocks:
+                    text = self._without_header(line, text)
+                    waiting.append((line, text, pool.submit(_parse_plain, text, self.dialect, self.weights)))
+                    if len(waiting) > threads:
+                        yield waiting.popleft()
+            except InputError:
+                yield from waiting
+                raise
+            yield from waiting
 
     def _without_header(self, line: int, text: bytes) -> bytes:
         before = self.dialect.header - line
@@ -225,46 +203,39 @@ class TextReader:
             return text
         return b"\n" * (before + 1) + text.split(b"\n", before + 1)[-1]
 
-    def _parse(self, line: int, text: bytes) -> list[Chunk]:
-        """Return the edges of a block, in pieces."""
+    def _parse(self, line: int, text: bytes) -> Chunk | None:
+        """Return the edges of a block, without the lines at fault if these may be skipped; None if there are none."""
         check_text(self.name, text, line)
         marks = "".join(map(re.escape, self.dialect.options.marks))
         if any(mark.encode() in text for mark in self.dialect.options.marks):
             text = re.sub(rf"(?m)^[ \t]*[{marks}].*$".encode(), lambda found: self._marked(line, found), text)
-        return self._parse_halves(line, text)
+        chunk = self._cut(text)
+        if chunk is not None or not text.strip(b" \t\n"):
+            return chunk
+        lines = text.decode().removesuffix("\n").split("\n")
+        for place, one in enumerate(lines):
+            fault = self._fault(one) if one.strip(" \t") else None
+            if fault is not None:
+                lines[place], fault = "", f"line {line + place}: {fault}"
+                if len(self.bad) >= self.dialect.options.skip_bad:
+                    raise InputError(f"{self.name}, {fault}")
+                self.bad.append(fault)
+        return self._cut("\n".join([*lines, ""]).encode())
 
     def _marked(self, line: int, found: re.Match[bytes]) -> bytes:
         """Return what a line that begins as a comment does is read as: nothing, or itself."""
-        said, text = self.dialect, found[0].decode()
+        said, text = self.dialect, found[0].decode().strip()
         if self.names is None or said.options.comment is not None or count(text, said.separator) != said.width:
             return b""
         number = line + found.string.count(b"\n", 0, found.start())
-        if number < self.first:
+        if number < self.first and (said.names or text[1:2].isspace()):
             return b""
         if not said.names:
-            raise InputError(f"{self.name}, line {number}: {shown(text)} {_UNDECIDED.format(text.strip()[0])}")
+            raise InputError(f"{self.name}, line {number}: {shown(text)} {_UNDECIDED.format(text[0])}")
         return found[0]
 
-    def _parse_halves(self, line: int, text: bytes) -> list[Chunk]:
-        """Return the edges of some lines, without the lines at fault if these may be skipped."""
-        if not text.strip(b" \t\n"):
-            return []
-        chunk = self._cut(text)
-        if chunk is not None:
-            return [chunk]
-        lines = text.removesuffix(b"\n").split(b"\n")
-        half = len(lines) // 2
-        if half:
-            parts = (line, lines[:half]), (line + half, lines[half:])
-            return [chunk for at, part in parts for chunk in self._parse_halves(at, b"\n".join(part) + b"\n")]
-        fault = f"line {line}: {self._fault(lines[0].decode())}"
-        if len(self.bad) >= self.dialect.options.skip_bad:
-            raise InputError(f"{self.name}, {fault}")
-        self.bad.append(fault)
-        return []
-
     def _cut(self, text: bytes) -> Chunk | None:
-        """Return the edges of some lines; None if one of them is at fault."""
+        """Return the edges of some lines; None if one of them is at fault, or all are blank."""
         import pandas as pd
 
         said, quotes = self.dialect, b'"' in text
@@ -273,13 +244,12 @@ class TextReader:
         if self.weights and any(part in text for part in (b"rue", b"RUE", b"alse", b"ALSE")):
             return None  # asked for a float, pandas also takes truth values
         as_text = self.names is not None or (said.options.ids is None and _may_be_odd(text, said.separator or " "))
-        source, target, *weight = said.columns
-        kinds: dict[int, Any] = {said.width - 1: object, said.width: object}
-        kinds |= {} if said.direction is None else {said.direction: object}
-        for place in (source, target):
+        ends, weight = said.columns[:2], said.columns[2:]
+        kinds: dict[int, Any] = dict.fromkeys((said.width - 1, said.width, *filter(None, [said.direction])), object)
+        for place in ends:
             kinds.pop(place, None)
-            kinds |= {place: object} if as_text else {}  # "category" would make numbers of "007"
-        kinds |= {place: np.float64 for place in weight}
+        kinds |= dict.fromkeys(ends if as_text else (), object)  # "category" would make numbers of "007"
+        kinds |= dict.fromkeys(weight, np.float64)
         # A line of one field more than there are columns makes room for the field that a longer line would have.
         longest = (said.separator or " ").join("0" * (said.width + 1)).encode()
         try:
@@ -288,7 +258,7 @@ class TextReader:
                 sep=said.separator or r"\s+",
                 header=None,
                 names=list(range(said.width + 1)),
-                usecols=sorted({source, target, *kinds}),
+                usecols=sorted({*ends, *kinds}),
                 dtype=kinds,
                 na_filter=False,
                 quoting=csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE,
@@ -300,7 +270,7 @@ class TextReader:
             )[1:]
         except (ValueError, OverflowError):
             return None
-        if (table[said.width] != "").any() and (said.separator is not None or self.even):
+        if not len(table) or ((table[said.width] != "").any() and (said.separator is not None or self.even)):
             return None
         if self.even and said.width - 1 in kinds and (table[said.width - 1] == "").any():
             lines = (line for line in text.decode().split("\n") if line.strip(" \t"))
@@ -309,41 +279,31 @@ class TextReader:
         w = np.ascontiguousarray(table[weight[0]].to_numpy(np.float64)) if weight else None
         if w is not None and not (w.min() >= 0 and w.max() <= self.weights):
             return None
-        u, v = (table[place].to_numpy() for place in (source, target))
-        if self.names is not None:
-            numbers = self._numbers(np.concatenate([u, v]))
-            if numbers is None:
-                return None
-            u, v = numbers[: len(table)], numbers[len(table) :]
-        elif as_text:
-            if any(ODD_INTEGER.fullmatch(end.strip()) for end in {*u, *v}):
-                return None
-            u, v = (pd.to_numeric(pd.Series(end), errors="coerce").to_numpy() for end in (u, v))
-        if self.names is None and (not u.dtype == v.dtype == np.int64 or min(u.min(), v.min()) < 0):
+        vertices = self._vertices(np.concatenate([table[place].to_numpy() for place in ends]), as_text)
+        if vertices is None:
             return None
         if said.direction is not None:
             both = table[said.direction].str.strip().str.casefold().map(DIRECTIONS)
             if both.isna().any():
                 return None
             self.both.append(both.to_numpy(bool))
-        narrow = np.int32 if max(u.max(), v.max()) < 2**31 else np.int64
-        return u.astype(narrow, copy=False), v.astype(narrow, copy=False), w
+        return vertices[: len(table)], vertices[len(table) :], w
 
-    def _numbers(self, column: np.ndarray) -> np.ndarray | None:
-        """Return the numbers of the names in a column; None if one is none."""
+    def _vertices(self, column: np.ndarray, as_text: bool) -> np.ndarray | None:
+        """Return the ids in a column, or the numbers of the names; None if one is none."""
         import pandas as pd
 
-        assert self.names is not None
+        if not as_text:
+            return column if column.dtype == np.int64 and column.min() >= 0 else None
         codes, found = pd.factorize(column)
         texts = [text.strip() for text in found]
-        gaps = self.dialect.options.ids is None and any(text.casefold() in MISSING for text in texts)
-        if "" in texts or gaps or any(map(CONTROL.search, texts)):
+        if any(map(self._wrong, texts)):
             return None
-        return self.names.numbers(texts)[codes]
+        return (np.array([*map(int, texts)]) if self.names is None else self.names.numbers(texts))[codes]
 
-    def _fault(self, line: str) -> str:
-        """Return what is wrong with a line: the definition of the format."""
-        said, width, options = self.dialect, self.dialect.width, self.dialect.options
+    def _fault(self, line: str) -> str | None:
+        """Return what is wrong with a line, None if nothing is: the definition of the format."""
+        said, width = self.dialect, self.dialect.width
         try:
             fields = split(line, said.separator)
         except ValueError as error:
@@ -351,35 +311,37 @@ class TextReader:
         if said.separator is not None and not any(fields[width:]):
             fields = fields[:width]
         longer = said.separator is not None and len(fields) > width and fields[width]
-        if self.even and len(fields) != width:
+        if longer or (self.even and len(fields) != width):
             return uneven_fields(len(fields), width, said.separator)
-        if longer:
-            advice = "quote names that hold the separator, or name it by --sep"
-            return f"{len(fields)} fields, {width} in the first line; {advice}"
-        if max(said.columns[:2]) >= len(fields):
+        if max(said.columns) >= len(fields):
             return f"{len(fields)} fields, {shown(line.strip())}; {width} are needed"
-        for text in (fields[place] for place in said.columns[:2]):
-            if self.names is not None and not text:
-                return "a name is empty; every line needs two"
-            if self.names is not None and options.ids is None and text.casefold() in MISSING:
-                return f"{shown(text)} stands for a missing name; --skip-bad N skips such lines, --ids text keeps it"
-            if self.names is not None and CONTROL.search(text):
-                return f"the name {shown(text)} holds a control character; take it out"
-            if self.names is None and not re.fullmatch("[-+]?[0-9]+", text):
+        fault = next(filter(None, (self._wrong(fields[place]) for place in said.columns[:2])), None)
+        if fault is None and self.weights:
+            text = fields[said.columns[2]]
+            if not NUMBER.fullmatch(text) or not 0 <= float(text) <= self.weights:
+                comma = "has a comma; decimals begin with a point, as in 0.5"
+                return f"weight {shown(text)} {comma if decimal_comma(text) else not_a_weight(self.weights)}"
+        if fault is None and said.direction is not None:
+            kind = "".join(fields[said.direction : said.direction + 1])
+            return None if kind.casefold() in DIRECTIONS else f"type {shown(kind)} is none of {', '.join(DIRECTIONS)}"
+        return fault
+
+    def _wrong(self, text: str) -> str | None:
+        """Return what is wrong with a vertex; None if nothing is."""
+        is_guess = self.dialect.options.ids is None
+        if self.names is None:
+            if not INTEGER.fullmatch(text):
                 return f"{shown(text)} is not a vertex id; ids are whole numbers, --ids text takes names"
-            if self.names is None and options.ids is None and ODD_INTEGER.fullmatch(text):
-                return (
-                    f"{shown(text)} is no usual number; --ids text keeps it as it stands, --ids integer reads a number"
-                )
-            if self.names is None and (len(text) > 40 or not 0 <= int(text) <= MAX_ID):
-                return f"vertex id {shown(text)} is outside [0, 2**63 - 1]"
-        if self.weights and said.columns[2] >= len(fields):
-            return "no weight; with weights from the file a line is 'u v p'"
-        text = fields[said.columns[2]] if self.weights else "0"
-        if not NUMBER.fullmatch(text) or not 0 <= float(text) <= self.weights:
-            comma = "has a comma; decimals begin with a point, as in 0.5"
-            return f"weight {shown(text)} {comma if decimal_comma(text) else not_a_weight(self.weights)}"
-        return f"{shown(line.strip())} is no edge; its type is one of {', '.join(DIRECTIONS)}"
+            if is_guess and ODD_INTEGER.fullmatch(text):
+                advice = "--ids text keeps it as it stands, --ids integer reads a number"
+                return f"{shown(text)} is no usual number; {advice}"
+            is_id = len(text) <= 40 and 0 <= int(text) <= MAX_ID
+            return None if is_id else f"vertex id {shown(text)} is outside [0, 2**63 - 1]"
+        if not text:
+            return "a name is empty; every line needs two"
+        if is_guess and text.casefold() in MISSING:
+            return f"{shown(text)} stands for a missing name; --skip-bad N skips such lines, --ids text keeps it"
+        return f"the name {shown(text)} holds a control character; take it out" if CONTROL.search(text) else None
 
 
 def _parse_plain(text: bytes, dialect: Dialect, weights: float) -> Chunk | None:
@@ -403,9 +365,9 @@ def _parse_plain(text: bytes, dialect: Dialect, weights: float) -> Chunk | None:
 def _may_be_odd(text: bytes, separator: str) -> bool:
     """Say whether a field may begin with a plus, or with a zero before another digit."""
     found = np.frombuffer(b"\n" + text, np.uint8)
-    before, first, second = found[:-2], found[1:-1], found[2:]
-    begins = (before == 10) | (before == 32) | (before == 9) | (before == 34) | (before == ord(separator))
-    return bool((begins & ((first == 43) | ((first == 48) & (second >= 48) & (second <= 57)))).any())
+    first, second = found[1:-1], found[2:]
+    odd = np.flatnonzero((first == ord("+")) | ((first == ord("0")) & (second - np.uint8(48) < 10)))
+    return bool(np.isin(found[odd], np.frombuffer(b'\n\t "' + separator.encode(), np.uint8)).any())
 
 
 def eight_bytes(text: bytes | np.ndarray) -> np.ndarray:
