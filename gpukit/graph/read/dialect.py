@@ -116,13 +116,15 @@ def look(
         If what the user says of it does not fit.
     """
     texts = [check_text(name, line, at) for at, line in lines]
-    between = separator = _separator(texts, options)
+    separator = _separator(texts, options)
+    between = separator_name(separator)
     rows = [_fields(f"{name}, line {at}", text, separator) for (at, _), text in zip(lines, texts, strict=True)]
     where = f"{name}, line {lines[0][0]}"
     sizes = _sizes(rows, separator, options)
-    is_header = len(rows[0]) < max(map(len, rows)) if sizes else _has_header(where, rows, options)
+    is_header = len(rows[0]) < len(rows[1]) if sizes and not options.header else _has_header(where, rows, options)
     body = rows[is_header:]
     names = rows[0] if is_header and not sizes else []
+    sizes = None if options.header else sizes
     if names and body and all(len(row) == len(names) + 1 for row in body):
         names = ["", *names]  # R writes no name above the numbers of rows
     first = names or (body or rows)[0]
@@ -142,13 +144,12 @@ def look(
         names = []  # a plain text, whatever its comments call the columns
     if separator == "\t" and not options.separator and not names and ids == "integer" and columns[:2] == (0, 1):
         separator = None  # the kernel and pandas take blanks and tabs alike
-    is_tab = separator is None and options.separator is None and "\t" in texts[0].strip()
     types = [place for place, word in enumerate(names) if word.casefold() == "type"]
     said = {row[place].casefold() for row in body for place in types if place < len(row)}
     return Dialect(
         separator, columns, width, lines[0][0] if is_header else 0, tuple(names), ids,
         direction=types[0] if len(types) == 1 and said and said <= {*DIRECTIONS} else None,
-        sizes=sizes, between="tab" if is_tab else separator_name(between), options=options,
+        sizes=sizes, between=between, options=options,
     )  # fmt: skip
 
 
@@ -209,7 +210,7 @@ def _separator(texts: Sequence[str], options: ReadOptions) -> str | None:
     if options.separator is not None:
         return SEPARATORS.get(options.separator, options.separator)
     if all(map(NUMBER.fullmatch, texts[0].split())):
-        return None  # blanks and tabs alike
+        return "\t" if "\t" in texts[0].strip() and " " not in texts[0] else None
     for separator in ("\t", ";", ","):
         fields = [count(text.strip(" \t"), separator) for text in texts]
         if fields[0] > 1 and sum(one > 1 for one in fields) > fields.count(1):
@@ -310,6 +311,8 @@ def _check_ends(name: str, rows: Sequence[Sequence[str]], weights: float) -> Non
     if width < 3:
         return
     first, second, third = columns = [[row[place] for row in rows] for place in range(3)]
+    if not weights and all(word in ("0", "1") for row in rows for word in row):
+        raise InputError(f"{name} looks like a matrix, 0 and 1 in rows; list its edges, or name two --columns")
     are_words = all(any(not _is_value(word) and not _is_gap(word) for word in column) for column in columns)
     if are_words or any(all(map(_DATE.fullmatch, column)) for column in (first, second)):
         raise _undecided(name, "two are the ends of an edge", rows[0], False, "SOURCE,TARGET")

@@ -78,9 +78,9 @@ class ReadOptions:
     @property
     def of_text(self) -> list[str]:
         """The options that are given and say how to read a text."""
-        options = {"--sep": self.separator, "--header": self.header, "--columns": self.columns}
-        options |= {"--comment": self.comment, "--skip-bad": self.skip_bad or None}
-        return [option for option, value in options.items() if value is not None]
+        given = self.separator, self.header, self.columns, self.comment, self.skip_bad or None
+        options = ("--sep", "--header", "--columns", "--comment", "--skip-bad")
+        return [option for option, value in zip(options, given, strict=True) if value is not None]
 
     def refuse_text(self, name: str, kind: str, allowed: str = "") -> None:
         """Refuse options of texts for a file that says itself how to read it; raises UsageError."""
@@ -194,7 +194,8 @@ def edges_of_columns(
         raise InputError(f"{name}: vertices are of type int and str; {_ONE_KIND}")
     vertices, labels = vertices_of(name, np.concatenate(ends), options)
     w = check_weights(name, highest, numbers_of(f"{name}, {titles[2]}", columns[2])) if len(columns) > 2 else None
-    return EdgeList(*np.split(vertices, [len(ends[0])]), w, labels)
+    u, v = np.split(vertices, 2)
+    return EdgeList(u, v, w, labels)
 
 
 def named_by(words: Sequence[str], options: ReadOptions) -> np.ndarray:

@@ -148,17 +148,15 @@ def _read_matrix(source: Source, kind: str, options: ReadOptions, weights: float
             return edges_of_matrix(name, "SciPy", load_npz(io.BytesIO(source.read())), weights)
         from scipy.io import mminfo, mmread
 
-        header = re.sub(b"^%+ *MatrixMarket", b"%%MatrixMarket", source.head, count=1, flags=re.IGNORECASE)
-        n, columns, entries, form, field, symmetry = mminfo(io.BytesIO(header))
+        source.head = re.sub(b"(?i)^%+ *MatrixMarket", b"%%MatrixMarket", source.head)
+        n, columns, entries, form, field, symmetry = mminfo(io.BytesIO(source.head))
         if form != "coordinate" or field == "complex" or symmetry not in ("general", "symmetric") or n != columns:
             wanted = "a graph is square, coordinate, real, integer or pattern, general or symmetric"
             raise InputError(f"{name} is {n} by {columns}, {form}, {field}, {symmetry}; {wanted}")
         if weights and field == "pattern":
             raise InputError(f"{name}: a pattern matrix has no weights; use 'real', or another --weights")
         check_building(n, entries, weights > 0)
-        same = source.head.startswith(b"%%MatrixMarket")
-        content = source if same else io.BytesIO(header + source.read()[len(source.head) :])
-        listed = edges_of_matrix(name, "Matrix Market", mmread(content), weights)
+        listed = edges_of_matrix(name, "Matrix Market", mmread(source), weights)
     keep = listed.u >= listed.v if symmetry == "symmetric" else slice(None)
     u, v, w = listed.u[keep], listed.v[keep], None if listed.w is None else listed.w[keep]
     undirected = True if symmetry == "symmetric" else None
@@ -168,9 +166,10 @@ def _read_matrix(source: Source, kind: str, options: ReadOptions, weights: float
 def _read_table(source: Source, kind: str, options: ReadOptions, weights: float, progress: Any) -> EdgeList:
     """Read a table of Parquet or Arrow."""
     title = "Arrow stream" if kind == "stream" else FORMATS[kind].title
-    listed = tables.read_table(source.name, title, source.place or source.read(), options, weights, progress)
-    if source.place is not None:
-        source.check_unchanged()  # pyarrow has opened it for itself
+    place = source.place
+    listed = tables.read_table(source.name, title, place or source.read(), options, weights, progress)
+    if place is not None:
+        source.check_unchanged(place)  # pyarrow has opened it for itself
     return listed
 
 

@@ -64,7 +64,7 @@ class Network:
         values = named_by([str(one) for one in self.names.values()], options) if values is None else values
         place = {key: number for number, key in enumerate(self.names)}
         try:
-            ends = [np.array([place[edge[side]] for edge in self.edges], np.int64) for side in (0, 1)]
+            u, v = (np.array([place[edge[side]] for edge in self.edges], np.int64) for side in (0, 1))
         except KeyError as error:
             raise InputError(
                 f"{name}: an edge names the vertex {shown(str(error.args[0]))}, which is not listed"
@@ -77,7 +77,7 @@ class Network:
                 raise InputError(f"{name}: edge {edge} has no {self.weight}; --weights file needs all")
             given = np.array([edge[2] for edge in self.edges], object)
             w = check_weights(name, weights, numbers_of(f"{name}, {self.weight}", given))
-        u, v, w, undirected = both_ways(*ends, w, np.array([edge[3] for edge in self.edges], bool))
+        u, v, w, undirected = both_ways(u, v, w, np.array([edge[3] for edge in self.edges], bool))
         vertices, labels = vertices_of(name, values, options)
         ids, vertices = np.unique(vertices, return_inverse=True)
         if len(ids) < len(values):
@@ -149,23 +149,20 @@ def _read_gml(name: str, content: Any) -> Network:
 def _read_json(name: str, content: Any) -> Network:
     """Read node-link JSON, as NetworkX and D3 write it: a vertex is called by its id, or by its place without ids."""
     data = json.loads(content.read().decode("utf-8-sig"))
-    data = data if isinstance(data, dict) else {}
-    nodes, edges, directed = data.get("nodes"), data.get("links", data.get("edges")), data.get("directed", False)
-    if not all(isinstance(part, list) and all(isinstance(one, dict) for one in part) for part in (nodes, edges)):
+    found: dict[str, Any] = data if isinstance(data, dict) else {}
+    nodes, edges = parts = [found.get("nodes", 0), found.get("links", found.get("edges", 0))]
+    if not all(isinstance(part, list) and all(isinstance(one, dict) for one in part) for part in parts):
         raise InputError(
             f"{name} is JSON without lists of nodes and links; of JSON, node-link data is read: convert it to CSV"
         )
+    directed = found.get("directed", False)
     if not isinstance(directed, bool):
         raise InputError(f"{name}: 'directed' is {shown(str(directed))}; true or false is needed")
-    keys = [_hashable(one.get("id", place)) for place, one in enumerate(nodes)]
+    keys = [one.get("id", place) for place, one in enumerate(nodes)]
     if len({"id" in one for one in nodes}) > 1 or len(set(keys)) < len(keys):
         raise InputError(f"{name}: some nodes have no id, or the same; each needs its own")
-    ends = ((_hashable(edge.get("source")), _hashable(edge.get("target")), edge.get("weight")) for edge in edges)
-    return Network(dict(zip(keys, keys, strict=True)), [(*edge, not directed) for edge in ends])
-
-
-def _hashable(key: Any) -> Any:
-    return key if isinstance(key, str | int | float | None) else json.dumps(key)
+    ends = [(edge.get("source"), edge.get("target"), edge.get("weight"), not directed) for edge in edges]
+    return Network({key: key for key in keys}, ends)
 
 
 READERS = {

@@ -70,7 +70,7 @@ class Source:
     place : str or None
         The path of the content, which others may open; None where it is packed, or no regular file.
     head : bytes
-        The start of the content.
+        The start of the content; what is read of it is taken away.
 
     Raises
     ------
@@ -91,7 +91,7 @@ class Source:
         if self.packed:
             opened: Any = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}.get(self.packed)
             content = stack.enter_context((opened or _open_zstd(self.name))(self._raw))
-        self.head = self._rest = self._read(content, HEAD_BYTES)
+        self.head = self._read(content, HEAD_BYTES)
         self._content: Any = content
         self._state = state_of(self._file.fileno())
         self._is_file = str(path) != "-" and stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)
@@ -107,10 +107,10 @@ class Source:
             pass
         return self._file.sha256.hexdigest() if self._is_file else None
 
-    def check_unchanged(self) -> None:
+    def check_unchanged(self, place: str) -> None:
         """Refuse a file that another process replaced, for a library that has opened it itself; raises InputError."""
         try:
-            same = state_of(self.place) == self._state
+            same = state_of(place) == self._state
         except OSError:
             same = False
         if not same:
@@ -153,9 +153,9 @@ class Source:
 
     def _take(self, room: int) -> bytes:
         """Return the next bytes of the content: of the start, which was read already, or of what follows."""
-        if not self._rest:
+        if not self.head:
             return self._read(self._content, room)
-        data, self._rest = self._rest[:room], self._rest[room:]
+        data, self.head = self.head[:room], self.head[room:]
         return data
 
     def _read(self, stream: Any, room: int) -> bytes:

@@ -106,29 +106,30 @@ def _checked(name: str, listed: EdgeList, comments: Sequence[str]) -> EdgeList:
             if all((u == end).sum() + (v == end).sum() == 1 for end in (u[0], v[0])):
                 first = " and ".join(labels.texts([u[0], v[0]]))
                 raise InputError(f"{name}: the first line names {first}, which no other line does; {_HEADER}")
-    is_matrix = labels is None and not dialect.names and 2 < dialect.width == len(u) and max(u.max(), v.max()) < 2
-    if is_matrix and options.columns is None:
-        raise InputError(f"{name} looks like a matrix, 0 and 1 in rows; list its edges, or name two --columns")
     return listed
 
 
 def _without_sizes(name: str, listed: EdgeList, n: int, m: int) -> EdgeList:
     """Return edges without the first line, if that states the numbers of vertices and edges and both fit."""
     dialect, is_header = listed.dialect, listed.dialect.header > 0
-    u, v, w = (None if one is None else one[not is_header :] for one in (listed.u, listed.v, listed.w))
+    rest = slice(0 if is_header else 1, None)
+    u, v, w = listed.u[rest], listed.v[rest], None if listed.w is None else listed.w[rest]
     ends = np.concatenate([u, v])
     low, high, count = (int(ends.min()), int(ends.max()), len(ends) // 2) if len(ends) else (0, 0, 0)
-    exact = high == n or (low == 0 and high == n - 1)
-    may_be = is_header or (high <= n and (m == count or (exact and (m > n or count == 2 * m))))
-    if not may_be:
+    named = listed.labels is not None  # their numbers say nothing
+    exact = not named and (high == n or (low == 0 and high == n - 1))
+    fits = m == count and (named or high <= n)
+    if not (is_header or fits or (exact and (m > n or count == 2 * m))):
         return listed
-    if m != count or n < high or not (is_header or exact):
+    if not fits or not (is_header or exact):
         stated = f"the first line may state {n} vertices and {m} edges; {count} edges of ids to {high} follow"
         raise InputError(f"{name}: {stated}; --header leaves it out, --no-header reads it as an edge")
-    if n == m and dialect.width == 2 and dialect.options.format is None:
+    if n == m and low > 0 and dialect.width == 2 and dialect.options.format is None:
         raise InputError(f"{name} can be METIS or an edge list; --format metis or --format edges says which")
     listed = replace(listed, u=u, v=v, w=w, notes=(*listed.notes, f"the first line states {n} vertices and {m} edges"))
-    return listed.within(n, name) if high == n else replace(listed, n=n) if low == 0 else listed
+    if not named and high == n:
+        return listed.within(n, name)
+    return replace(listed, n=n) if not named and low == 0 else listed
 
 
 class TextReader:
@@ -220,7 +221,11 @@ class TextReader:
                 if len(self.bad) >= self.dialect.options.skip_bad:
                     raise InputError(f"{self.name}, {fault}")
                 self.bad.append(fault)
-        return self._cut("\n".join([*lines, ""]).encode())
+        text = "\n".join([*lines, ""]).encode()
+        chunk = self._cut(text)
+        if chunk is None and text.strip(b" \t\n"):
+            raise InputError(f"{self.name}: lines from {line} on are not understood; write the table as CSV again")
+        return chunk
 
     def _marked(self, line: int, found: re.Match[bytes]) -> bytes:
         """Return what a line that begins as a comment does is read as: nothing, or itself."""
