@@ -237,7 +237,7 @@ BAD = {
     "a tab in a name": ('ann,bob\n"c\ty",dee\n', {}, "line 2: the name .* control character"),
     "one field": ("ann\nbob\n", {}, "line 1: one field"),
     "a bar between numbers": ("1|2\n2|3\n", {}, "line 1: one field, '1|2'.*--sep"),
-    "a bar and blanks between numbers": ("1 | 2\n2 | 3\n", {}, r"line 1: '\|' is not a vertex id.*--columns says"),
+    "a bar and blanks between numbers": ("1 | 2\n2 | 3\n", {}, "which of its 3 columns two are the ends .*--columns"),
     "a bar and blanks between names of two words": (
         "New York | Rio\nRio | Los Angeles\n",
         {},

@@ -24,6 +24,8 @@ ODD_INTEGER = re.compile(r"[+-]?0[0-9]+|\+[0-9]+|[+-]?[0-9]{1,3}(?:,[0-9]{3})+")
 _TIME = re.compile("[0-9]{8,}")
 """A number that may be a time: a day such as 20040415, or seconds, milliseconds … since 1970."""
 _DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T].*)?")
+_NO_END = re.compile(rf"{_DATE.pattern}|[^\w\s]+")
+"""A date, or a mark such as an arrow."""
 _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")
 _USUAL = bytes(byte for byte in range(256) if byte in (9, 10) or 32 <= byte != 127)
 
@@ -125,7 +127,7 @@ def look(
     body = rows[is_header:]
     names = rows[0] if is_header and not sizes else []
     sizes = None if options.header else sizes
-    if names and body and all(len(row) == len(names) + 1 for row in body):
+    if names and all(len(row) == len(names) + 1 for row in body) and _counts_up([row[0] for row in body]):
         names = ["", *names]  # R writes no name above the numbers of rows
     first = names or (body or rows)[0]
     width = len(first)
@@ -233,7 +235,7 @@ def _has_header(where: str, rows: Sequence[Sequence[str]], options: ReadOptions)
     # A column of numbers, or of dates, below a word that does not stand for a missing number.
     for place, word in enumerate(first):
         column = [row[place] for row in rest if place < len(row) and not _is_gap(row[place])]
-        if column and not _is_gap(word) and all(map(_is_value, column)):
+        if column and not _is_gap(word) and (all(map(_is_number, column)) or all(map(_DATE.fullmatch, column))):
             break
     else:
         return known is not None and not used & {first[place] for place in known}
@@ -244,9 +246,13 @@ def _has_header(where: str, rows: Sequence[Sequence[str]], options: ReadOptions)
     return True
 
 
+def _is_number(word: str) -> bool:
+    """Say whether a word is a number, its decimals after a point or a comma."""
+    return decimal_comma(word) or NUMBER.fullmatch(word) is not None
+
+
 def _is_value(word: str) -> bool:
-    """Say whether a word is a number, its decimals after a point or a comma, or a date."""
-    return decimal_comma(word) or NUMBER.fullmatch(word) is not None or _DATE.fullmatch(word) is not None
+    return _is_number(word) or _DATE.fullmatch(word) is not None
 
 
 def _is_gap(word: str) -> bool:
@@ -281,7 +287,7 @@ def choose_columns(
         if len(set(places)) < len(places):
             raise UsageError(f"--columns {options.columns} names a column twice; give each once")
         return places
-    others = [place for place in range(width) if not header or first[place] not in UNNAMED]
+    others = [place for place, word in enumerate(first) if not header or word not in UNNAMED or (place and not word)]
     of_weights = [place for place in others if header and first[place].casefold() in _WORDS["weight"]]
     ends = _known_ends(first) if header else (0, 1)
     if ends is None:
@@ -293,7 +299,8 @@ def choose_columns(
         return ends
     others = [place for place in others if place not in ends]
     if not others:
-        raise InputError(f"{name} has {width} columns; --weights file needs a third one of probabilities")
+        needed = "--weights file needs a third one of probabilities, and an index is none"
+        raise InputError(f"{name} has {width} columns; {needed}")
     if header and not of_weights and len(others) > 1:
         raise _undecided(name, "one is the weight", first, header, "SOURCE,TARGET,WEIGHT")
     return *ends, (of_weights or others)[0]
@@ -307,24 +314,29 @@ def _is_vertex(names: Sequence[str]) -> bool:
 
 def _check_ends(name: str, rows: Sequence[Sequence[str]], weights: float) -> None:
     """Refuse lines without a header whose first two columns may be no ends of edges; raises InputError."""
-    width = min(map(len, rows), default=0)
+    width = len(rows[0]) if rows else 0
     if width < 3:
         return
-    first, second, third = columns = [[row[place] for row in rows] for place in range(3)]
-    if not weights and all(word in ("0", "1") for row in rows for word in row):
+    first, second, third = columns = [[row[place] for row in rows if place < len(row)] for place in range(3)]
+    if not weights and len(rows) == min(width, LOOKED_AT) and all(word in ("0", "1") for row in rows for word in row):
         raise InputError(f"{name} looks like a matrix, 0 and 1 in rows; list its edges, or name two --columns")
     are_words = all(any(not _is_value(word) and not _is_gap(word) for word in column) for column in columns)
-    if are_words or any(all(map(_DATE.fullmatch, column)) for column in (first, second)):
+    if are_words or any(all(map(_NO_END.fullmatch, column)) for column in (first, second)):
         raise _undecided(name, "two are the ends of an edge", rows[0], False, "SOURCE,TARGET")
     what = ""
-    if all(INTEGER.fullmatch(word) for word in second + third):
-        if not weights and len(rows) > 2 and any(first == [*map(str, range(i, i + len(rows)))] for i in (0, 1)):
+    if len(third) == len(rows) and all(map(INTEGER.fullmatch, second + third)):
+        if not weights and _counts_up(first):
             what = "counts up, as an index does"
         elif all(map(_TIME.fullmatch, first)) and not any(map(_TIME.fullmatch, second)):
             what = "may hold times"
     if what:
         advice = "--columns 2,3 leaves it out, --columns 1,2 reads it"
         raise InputError(f"{name}: the first of its {width} columns {what}; {advice}")
+
+
+def _counts_up(column: Sequence[str]) -> bool:
+    """Say whether three or more fields count up from 0 or 1, as a written index does."""
+    return len(column) > 2 and any(column == [*map(str, range(i, i + len(column)))] for i in (0, 1))
 
 
 def _undecided(name: str, what: str, first: Sequence[str], header: bool, form: str) -> InputError:

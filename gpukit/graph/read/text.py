@@ -96,9 +96,9 @@ def _checked(name: str, listed: EdgeList, comments: Sequence[str]) -> EdgeList:
         if direction is not None:
             listed = replace(listed, undirected=direction[1] is not None)
     if dialect.sizes is not None:
-        return _without_sizes(name, listed, *dialect.sizes)
+        listed = _without_sizes(name, listed, *dialect.sizes)
     if labels is not None and options.header is None:
-        titles = [dialect.names[place] for place in dialect.columns[:2] if dialect.header]
+        titles = [dialect.names[place] for place in dialect.columns[:2] if dialect.header and dialect.names]
         again = next((title for title in titles if title and labels.find([title])[0] >= 0), None)
         if again is not None:
             raise InputError(f"{name}: {shown(again)} in the first line is a vertex below; {_HEADER}")
@@ -117,17 +117,18 @@ def _without_sizes(name: str, listed: EdgeList, n: int, m: int) -> EdgeList:
     ends = np.concatenate([u, v])
     low, high, count = (int(ends.min()), int(ends.max()), len(ends) // 2) if len(ends) else (0, 0, 0)
     named = listed.labels is not None  # their numbers say nothing
-    exact = not named and (high == n or (low == 0 and high == n - 1))
-    fits = m == count and (named or high <= n)
-    if not (is_header or fits or (exact and (m > n or count == 2 * m))):
+    most = high + (low == 0)
+    exact, near = not named and n == most, named or n in (high, most)
+    may_be = (m == count and n >= high) or (near and m in (count, count / 2)) or (near and not named and m > n)
+    if not is_header and not may_be:
         return listed
-    if not fits or not (is_header or exact):
+    if m != count or not (exact or (is_header and (named or n > most))):
         stated = f"the first line may state {n} vertices and {m} edges; {count} edges of ids to {high} follow"
         raise InputError(f"{name}: {stated}; --header leaves it out, --no-header reads it as an edge")
     if n == m and low > 0 and dialect.width == 2 and dialect.options.format is None:
         raise InputError(f"{name} can be METIS or an edge list; --format metis or --format edges says which")
     listed = replace(listed, u=u, v=v, w=w, notes=(*listed.notes, f"the first line states {n} vertices and {m} edges"))
-    if not named and high == n:
+    if exact and low > 0:
         return listed.within(n, name)
     return replace(listed, n=n) if not named and low == 0 else listed
 
