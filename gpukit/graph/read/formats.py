@@ -58,7 +58,7 @@ def read_edges(
         The highest weight of a column of them, the third if nothing else is said: 1 for probabilities,
         :data:`gpukit.graph.lines.COUNTS` for what is to be scaled; 0: none are read.
     progress : callable, optional
-        ``progress(bytes read, size)`` of the file as it is stored, not called for a pipe; of tables in parts.
+        ``progress(bytes read, size)`` of the file as it is stored, not called for a pipe; of tables in rows.
     options : ReadOptions, optional
         What the user says of the file; nothing by default.
     limit : int, optional
