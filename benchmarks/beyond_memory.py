@@ -22,9 +22,6 @@ from typing import Any
 import numpy as np
 from gim_huge import both_ways, weighted
 
-from gpukit.bench.graphs import rmat_graph
-from gpukit.bench.kpar import random_sources
-from gpukit.cli.bench_record import command_line
 from gpukit.cli.doctor import versions
 from gpukit.device.arrays import limit_memory, on_gpu, xp
 from gpukit.device.select import Device, choose
@@ -35,6 +32,9 @@ from gpukit.graph.probabilities import parse_weights
 from gpukit.kpar import Params as RankParams
 from gpukit.kpar import index_cuda, rank_cuda
 from gpukit.kpar.run import prepare_on, query_on
+from gpukit.papers.bench.graphs import rmat_graph
+from gpukit.papers.bench.kpar import random_sources
+from gpukit.papers.cli.bench_record import command_line
 from gpukit.worlds.factory import make_collection
 from gpukit.worlds.reverse import prepare
 from gpukit.worlds.tables import build_tables

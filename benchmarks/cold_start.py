@@ -20,9 +20,9 @@ from statistics import median
 from typing import Any
 
 from gpukit.artifacts import read_graph_file
-from gpukit.cli.bench_record import command_line, graph_facts
 from gpukit.cli.doctor import versions
 from gpukit.files import write_text
+from gpukit.papers.cli.bench_record import command_line, graph_facts
 
 K = 50
 

@@ -23,10 +23,10 @@ from typing import Any
 from gpukit.artifacts import read_graph_file
 from gpukit.artifacts.store import read
 from gpukit.artifacts.sums import TREE_FROM, plain_sums, tree_sums
-from gpukit.cli.bench_record import command_line, graph_facts
 from gpukit.cli.doctor import versions
 from gpukit.device.select import choose
 from gpukit.files import replacing
+from gpukit.papers.cli.bench_record import command_line, graph_facts
 
 COMMANDS = {
     "graph info": ["graph", "info", "{graph}", "--json"],

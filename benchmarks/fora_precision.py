@@ -9,11 +9,11 @@ import json
 from pathlib import Path
 
 import gpukit as gk
-from gpukit.bench.kpar import random_sources
 from gpukit.evaluate.ppr import judge, power_method
 from gpukit.kpar import Params, Prepared, build_index, query, rank
-from gpukit.kpar.paper.baselines import fora, fora_index
 from gpukit.kpar.problem import ONE
+from gpukit.papers.bench.kpar import random_sources
+from gpukit.papers.kpar.baselines import fora, fora_index
 
 
 def main():

@@ -21,12 +21,12 @@ from unittest.mock import patch
 
 import numpy as np
 
-from gpukit.cli.bench_record import command_line
 from gpukit.cli.doctor import versions
 from gpukit.files import replacing
 from gpukit.gim import Params, maximise, run
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Graph, Weights
+from gpukit.papers.cli.bench_record import command_line
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from oracles.worlds import reach, worlds  # noqa: E402

@@ -17,9 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from gpukit.bench.graphs import PART, rmat_graph
-from gpukit.bench.machine import peak_memory, timed_phases
-from gpukit.cli.bench_record import command_line
 from gpukit.cli.doctor import versions
 from gpukit.cli.gim_common import optimism_of
 from gpukit.device.arrays import on_gpu, xp
@@ -30,6 +27,9 @@ from gpukit.gim import Params, maximise
 from gpukit.graph.csr import Graph, Weights
 from gpukit.graph.kernels import transpose_rows
 from gpukit.graph.probabilities import drawn_stored, parse_weights
+from gpukit.papers.bench.graphs import PART, rmat_graph
+from gpukit.papers.bench.machine import peak_memory, timed_phases
+from gpukit.papers.cli.bench_record import command_line
 from gpukit.worlds.tables import build_tables
 
 PHASES = ("sampling", "selection", "bounds", "judging")

@@ -19,13 +19,13 @@ from statistics import mean
 from typing import Any, NamedTuple
 
 from gpukit.artifacts import read_graph_file
-from gpukit.cli.bench_record import command_line
 from gpukit.cli.doctor import versions
 from gpukit.device.select import choose
 from gpukit.device.timing import PhaseTimer
 from gpukit.evaluate import Until, forward_spread
 from gpukit.files import replacing
 from gpukit.gim import Params, maximise
+from gpukit.papers.cli.bench_record import command_line
 from gpukit.worlds.collection import CpuCollection
 
 DATA = Path(__file__).resolve().parents[1] / "data"

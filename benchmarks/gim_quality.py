@@ -26,9 +26,9 @@ from typing import Any, NamedTuple
 
 from gpukit import settings
 from gpukit.artifacts import read_graph_file
-from gpukit.cli.bench_record import command_line
 from gpukit.cli.doctor import versions
 from gpukit.files import replacing
+from gpukit.papers.cli.bench_record import command_line
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 UNDIRECTED = {"NetHEPT", "NetPHY"}
@@ -217,9 +217,9 @@ def _make(name: str, folder: Path) -> None:
 def work(connection: Connection, place: str, threads: int, folder: Path) -> None:
     """Do jobs: on the GPU of this number, or on the CPU if there is none; say what is found, and None at the end."""
     os.environ["CUDA_VISIBLE_DEVICES"] = place
-    from gpukit.bench.gim_quality import Contest, reweighted
     from gpukit.device.select import choose
     from gpukit.graph.probabilities import parse_weights
+    from gpukit.papers.bench.gim_quality import Contest, reweighted
 
     device = choose("cuda" if place else "cpu", 1, threads)
     while True:

@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from gpukit.artifacts import read_graph_file
-from gpukit.bench.machine import peak_memory, timed, timed_phases
-from gpukit.cli.bench_record import command_line, graph_facts
 from gpukit.cli.doctor import versions
 from gpukit.device.select import choose
 from gpukit.device.timing import PhaseTimer, synchroniser
 from gpukit.files import replacing
 from gpukit.imgpu import Params, Result, count_cuda, maximise
 from gpukit.imgpu.worlds_cuda import CudaWorlds
+from gpukit.papers.bench.machine import peak_memory, timed, timed_phases
+from gpukit.papers.cli.bench_record import command_line, graph_facts
 
 PHASES = ("worlds", "selection")
 METHODS = (

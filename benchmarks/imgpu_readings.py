@@ -12,7 +12,6 @@ import sys
 from pathlib import Path
 from statistics import mean
 
-from gpukit.cli.bench_record import command_line
 from gpukit.cli.doctor import versions
 from gpukit.device.select import choose
 from gpukit.evaluate.spread import forward_spread
@@ -22,6 +21,7 @@ from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
 from gpukit.graph.read.formats import read_edges
 from gpukit.imgpu import Params, maximise
+from gpukit.papers.cli.bench_record import command_line
 from gpukit.settings import IMGPU_WORLDS
 
 K, RANDOM_SETS, RUNS = 50, 20, 20_000

@@ -22,12 +22,12 @@ from typing import Any
 
 import numpy as np
 
-from gpukit.cli.bench_record import command_line
 from gpukit.cli.doctor import versions
 from gpukit.device.select import choose
 from gpukit.files import write_text
 from gpukit.graph.parsing_cpu import parse_ids
 from gpukit.graph.read.text import eight_bytes
+from gpukit.papers.cli.bench_record import command_line
 
 
 def main() -> int:

@@ -16,13 +16,13 @@ from time import process_time
 from typing import Any
 
 from gpukit.artifacts import read_graph_file
-from gpukit.cli.bench_record import command_line, graph_facts
 from gpukit.cli.doctor import versions
 from gpukit.device.select import choose
 from gpukit.evaluate import forward_spread
 from gpukit.files import replacing
 from gpukit.gim import Params, baselines, maximise
 from gpukit.graph.csr import Graph, Weights
+from gpukit.papers.cli.bench_record import command_line, graph_facts
 
 CASCADES, SEED = 20_000, 1
 FACTS = ("spread_estimate", "guarantee", "rr_sets")

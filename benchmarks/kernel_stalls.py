@@ -17,8 +17,8 @@ import sys
 from collections import Counter
 from typing import NamedTuple
 
-from gpukit.bench.counters import find_ncu, number, run_profiler
 from gpukit.errors import DeviceError
+from gpukit.papers.bench.counters import find_ncu, number, run_profiler
 
 SAMPLES = "Warp Stall Sampling (All Samples)"
 WARPS, THREADS = "Instructions Executed", "Thread Instructions Executed"

@@ -18,9 +18,6 @@ from typing import Any
 
 import cupy
 
-from gpukit.bench.graphs import rmat_graph
-from gpukit.bench.kpar import on_host, random_sources
-from gpukit.cli.bench_record import command_line
 from gpukit.cli.doctor import versions
 from gpukit.device.arrays import on_gpu, synchronise, xp
 from gpukit.files import replacing
@@ -28,6 +25,9 @@ from gpukit.graph.csr import Graph
 from gpukit.graph.probabilities import drawn_stored, parse_weights
 from gpukit.kpar import Params, index_cuda, rank_cuda
 from gpukit.kpar.prepared_cuda import CudaPrepared
+from gpukit.papers.bench.graphs import rmat_graph
+from gpukit.papers.bench.kpar import on_host, random_sources
+from gpukit.papers.cli.bench_record import command_line
 
 SEED = 1
 

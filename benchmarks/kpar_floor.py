@@ -20,10 +20,6 @@ from typing import NamedTuple
 import numpy as np
 from numba import int64
 
-from gpukit.bench.graphs import rmat_graph
-from gpukit.bench.kpar import on_host, random_sources
-from gpukit.bench.machine import timed
-from gpukit.cli.bench_record import command_line
 from gpukit.cli.doctor import versions
 from gpukit.device.arrays import Buffer, on_gpu, synchronise
 from gpukit.device.compiled import njit
@@ -36,6 +32,10 @@ from gpukit.kpar.groups import edges_of
 from gpukit.kpar.problem import Sources
 from gpukit.kpar.query import Prepared
 from gpukit.kpar.rule import threshold_of
+from gpukit.papers.bench.graphs import rmat_graph
+from gpukit.papers.bench.kpar import on_host, random_sources
+from gpukit.papers.bench.machine import timed
+from gpukit.papers.cli.bench_record import command_line
 
 SEED = 1
 TOGETHER = 4

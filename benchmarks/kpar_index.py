@@ -15,9 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from gpukit.artifacts import write_irw
-from gpukit.bench.graphs import rmat_graph
-from gpukit.bench.kpar import on_host
-from gpukit.cli.bench_record import command_line
 from gpukit.cli.doctor import versions
 from gpukit.device.arrays import on_gpu, xp
 from gpukit.device.select import choose
@@ -25,6 +22,9 @@ from gpukit.files import write_text
 from gpukit.kpar.problem import Params
 from gpukit.kpar.rank_cuda import rank
 from gpukit.kpar.run import index_on
+from gpukit.papers.bench.graphs import rmat_graph
+from gpukit.papers.bench.kpar import on_host
+from gpukit.papers.cli.bench_record import command_line
 
 ROWS = ("src_begin", "starts", "frequent_begin", "frequencies", "walks", "arrivals")
 

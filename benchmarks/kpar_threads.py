@@ -23,14 +23,14 @@ from typing import Any
 import numpy as np
 
 from gpukit.artifacts import read_graph_file
-from gpukit.bench.kpar import random_sources
-from gpukit.cli.bench_record import command_line, graph_facts
 from gpukit.cli.doctor import versions
 from gpukit.device.select import choose
 from gpukit.files import replacing
 from gpukit.graph.csr import Graph
 from gpukit.kpar import Params, Prepared, Result, build_index, query, rank
-from gpukit.kpar.paper.baselines import fora, fora_index, monte_carlo
+from gpukit.papers.bench.kpar import random_sources
+from gpukit.papers.cli.bench_record import command_line, graph_facts
+from gpukit.papers.kpar.baselines import fora, fora_index, monte_carlo
 
 METHODS = ("kpar", "fora", "monte-carlo")
 SEED = 1

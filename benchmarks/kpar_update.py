@@ -21,7 +21,6 @@ import numba
 import numpy as np
 
 from gpukit.artifacts import read_graph
-from gpukit.cli.bench_record import command_line
 from gpukit.cli.doctor import versions
 from gpukit.device.select import choose
 from gpukit.files import write_text
@@ -34,6 +33,7 @@ from gpukit.kpar.update import OpenIndex
 from gpukit.kpar.update_changes import Changed, Edges
 from gpukit.kpar.update_once import updated
 from gpukit.kpar.update_paths import build_updatable, sizes_of
+from gpukit.papers.cli.bench_record import command_line
 
 SIZES = {1: 20_000, 100: 30_000, 10_000: 50_000}
 """Edges of a batch, and of all batches of that size: 10⁵ together."""

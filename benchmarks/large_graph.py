@@ -18,11 +18,11 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from gpukit.bench.graphs import rmat_draws
-from gpukit.cli.bench_record import command_line
 from gpukit.cli.doctor import versions
 from gpukit.device.arrays import on_gpu, on_host
 from gpukit.files import write_text
+from gpukit.papers.bench.graphs import rmat_draws
+from gpukit.papers.cli.bench_record import command_line
 
 PART = 1 << 26
 """Draws that are written at a time."""

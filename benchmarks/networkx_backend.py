@@ -18,11 +18,11 @@ from typing import Any
 
 import networkx as nx
 
-from gpukit.cli.bench_record import command_line
 from gpukit.cli.doctor import versions
 from gpukit.device.select import choose
 from gpukit.files import write_text
 from gpukit.nx.info import FUNCTIONS
+from gpukit.papers.cli.bench_record import command_line
 
 CALLS = (
     ("pagerank", "directed", ()),

@@ -22,14 +22,14 @@ from typing import Any
 import cupy
 import numpy as np
 
-from gpukit.cli.bench_record import command_line, each_graph
 from gpukit.cli.doctor import versions
 from gpukit.device.arrays import synchronise
 from gpukit.device.select import choose
 from gpukit.files import replacing
 from gpukit.gim import run as run_module
-from gpukit.gim.paper import maximise
 from gpukit.gim.problem import Params
+from gpukit.papers.cli.bench_record import command_line, each_graph
+from gpukit.papers.gim import maximise
 from gpukit.worlds import collection_cuda
 
 PARAMS = Params(k=50, epsilon=0.05, bound="opim", min_sets=200_000, seed=1, sets="plain", optimism=None)

@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 from numba import int64
 
-from gpukit.bench.machine import copy_bandwidth, timed
-from gpukit.cli.bench_record import command_line
 from gpukit.cli.doctor import versions
 from gpukit.device.arrays import Buffer, on_gpu, synchronise, xp
 from gpukit.device.kernels import cuda, kernel
 from gpukit.device.launch import launch
 from gpukit.device.select import choose
 from gpukit.files import write_text
+from gpukit.papers.bench.machine import copy_bandwidth, timed
+from gpukit.papers.cli.bench_record import command_line
 
 BLOCK, BLOCKS = 512, 528
 AT_ONCE = 4

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from gpukit.artifacts import read_graph_file
-from gpukit.cli.bench_record import command_line, graph_facts
 from gpukit.cli.doctor import versions
 from gpukit.device.select import choose
 from gpukit.files import replacing
+from gpukit.papers.cli.bench_record import command_line, graph_facts
 from gpukit.worlds.collection import CpuCollection, Query
 from gpukit.worlds.reverse import prepare
 

@@ -28,9 +28,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import gpukit as gk
-from gpukit.cli.bench_record import command_line
 from gpukit.cli.doctor import versions
 from gpukit.device.select import choose
+from gpukit.papers.cli.bench_record import command_line
 
 POOL = 200
 GROWTH = 1.05

@@ -18,10 +18,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from gpukit.cli.bench_record import command_line
 from gpukit.cli.doctor import versions
 from gpukit.device.select import choose
 from gpukit.files import write_text
+from gpukit.papers.cli.bench_record import command_line
 
 COMMANDS = {
     "import": "graph import {rmat}.txt --out g.h5",

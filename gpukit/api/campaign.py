@@ -357,7 +357,7 @@ class Campaign(Content):
             try:
                 if self._engine is None:
                     device = use_device(session, self._params, self._groups, 1)
-                    from gpukit.merit.paper.factory import Campaign as Engine
+                    from gpukit.papers.merit.factory import Campaign as Engine
 
                     self._engine = Engine(
                         self._graph, self._params, self._rounds, device, groups=self._groups, tables=session.tables

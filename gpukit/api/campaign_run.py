@@ -85,7 +85,7 @@ def _load(graph: "csr.Graph", asked: "Params", device: "Device") -> None:
     """Load compiled code with a campaign on one edge."""
     from gpukit.graph.trifle import one_edge
     from gpukit.merit import Params, SimulatedWorld
-    from gpukit.merit.paper.factory import simulate
+    from gpukit.papers.merit.factory import simulate
 
     edge = one_edge(graph, vertices=3)
     same = ("update", "ids", "certificate", "lt_residual")
@@ -115,7 +115,7 @@ def simulate(
     from gpukit.api.campaign_state import stored
     from gpukit.device.timing import marker
     from gpukit.merit import ReplayedWorld, SimulatedWorld
-    from gpukit.merit.paper.factory import simulate
+    from gpukit.papers.merit.factory import simulate
 
     graph, timer = session.graph, session.timer
     timer.mark = marker(device)  # a round is planned while sets are updated

@@ -46,7 +46,7 @@ def answer(
         query_on, device, prepared, to_end=to_end, refine=refine, shape=shape, among=among
     )
     if bounds == "printed" or depth == "walks":
-        from gpukit.kpar.paper.query import query as ablation
+        from gpukit.papers.kpar.query import query as ablation
 
         printed, resort = bounds == "printed", depth == "walks"
         ask = partial(ablation, prepared[0], threads=device.threads, to_end=to_end, printed=printed, resort=resort)

@@ -108,7 +108,7 @@ def _maximise(session: Session, params: "Params", device: "Device", scan: Any, p
     """Return the seeds that gIM finds on a device; raises _Slow at the first size after the patience, in seconds."""
     session.load(lambda: _load(session.graph, params, device))
     from gpukit.device.timing import marker
-    from gpukit.gim.paper import maximise
+    from gpukit.papers.gim import maximise
 
     session.timer.mark = marker(device)  # seeds are chosen while sets are drawn
     shape = None if scan is None else scan(device.kind)
@@ -193,8 +193,8 @@ def use_one_gpu(session: Session, worlds: int, passes: int) -> "Device":
 def _load(graph: "Graph", params: "Params", device: "Device") -> None:
     """Load compiled code with a run on one edge."""
     from gpukit.gim import Params
-    from gpukit.gim.paper import maximise
     from gpukit.graph.trifle import one_edge
+    from gpukit.papers.gim import maximise
 
     same = ("model", "bound", "sampler", "selection", "sets", "rounds", "optimism")
     trifle = Params(k=1, epsilon=0.9, min_sets=0, max_members=1000, **{name: getattr(params, name) for name in same})

@@ -33,7 +33,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("merit", "gpukit.cli.merit:app", "Minimum-cost seeding in rounds, with what was observed in between."),
     ("diversity", "gpukit.cli.diversity:app", "Structural diversity: vertices with many social contexts."),
     ("evaluate", "gpukit.cli.evaluate:app", "Check results by independent methods."),
-    ("bench", "gpukit.cli.bench:app", "Time systems side by side."),
+    ("bench", "gpukit.papers.cli.bench:app", "Time systems side by side."),
     ("report", "gpukit.cli.report:app", "Tables, figures and a page out of run records and artifacts."),
     ("inspect", "gpukit.cli.artifacts:inspect", "Show what an artifact holds."),
     ("verify", "gpukit.cli.artifacts:verify", "Check artifacts: structure, checksums, meaning."),

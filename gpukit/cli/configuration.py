@@ -372,7 +372,7 @@ def _shipped() -> dict[str, int]:
 
 def _check_paper(config: dict[str, Any], scale: dict[str, Any]) -> None:
     """Check the measures and experiments behind a paper's tables and figures."""
-    from gpukit.report.paper_items import DENSITY, ITEMS
+    from gpukit.papers.report.items import DENSITY, ITEMS
 
     paper = config["paper"]
     graphs = [entry["name"] for entry in scale["graphs"]]

@@ -128,7 +128,7 @@ def baseline(
 def _skim(run: Run, graph: "Graph", tables: Any, k: int) -> None:
     """Choose k seeds by SKIM, under independent cascade."""
     with run.phase("load"):
-        from gpukit.gim.paper.skim import draw_instances, skim
+        from gpukit.papers.gim.skim import draw_instances, skim
 
         skim(draw_instances(one_edge(graph), run.seed), 1)
     with run.phase("sampling"):

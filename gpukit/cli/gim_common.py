@@ -58,6 +58,6 @@ def launch_shape(asked: ScanShape, kind: str) -> Any:
         raise UsageError(f"--grid is {grid}; 0 to 2^31 - 1 are allowed")
     if kind == "cpu":
         return None
-    from gpukit.gim.paper.per_edge_cuda import PerEdge
+    from gpukit.papers.gim.per_edge_cuda import PerEdge
 
     return PerEdge(**{name: value for name, value in vars(asked).items() if value is not None})

@@ -48,7 +48,7 @@ class Optimisations:
         how: dict[str, Any] = {"combine": self.combine, "reorder": self.reorder, "unroll": self.unroll}
         if self.by_level or self.combine or self.reorder:
             if kind == "cpu":
-                from gpukit.imgpu.paper import levels_cpu
+                from gpukit.papers.imgpu import levels_cpu
 
                 how["counting"] = levels_cpu
             else:
@@ -126,7 +126,7 @@ def reach(
     about = {"metric": "reach", "graph": run.inputs["graph"], "n": graph.n, "worlds": worlds, "first": first}
     run.save_metrics({"vertex": numbers, "total": totals, "mean": totals / worlds}, about)
     with run.phase("levels"):
-        from gpukit.imgpu.paper.levels_cpu import nodes_per_level
+        from gpukit.papers.imgpu.levels_cpu import nodes_per_level
 
         levels = nodes_per_level(graph, run.seed, first, min(worlds, LEVEL_WORLDS))
     best = np.argsort(-totals, kind="stable")[:10]
@@ -169,7 +169,7 @@ def _choose(
     graph: "Graph", k: int, worlds: int, *, method: Method, sampler: str, seed: int, device: "Device", **told: Any
 ) -> "np.ndarray":
     """Return the seeds of a baseline; ``told`` is its timer and its progress."""
-    from gpukit.imgpu.paper import baselines
+    from gpukit.papers.imgpu import baselines
 
     if method in ("celf", "esmce"):
         choose = baselines.celf if method == "celf" else baselines.esmce

@@ -19,8 +19,8 @@ def shape(run: Run, graph_file: GraphArgument, worlds: WorldsOption = 100) -> No
     if graph.m == 0:
         raise InputError("the graph has no edges, so there is nothing to traverse")
     run.use_device(threads=1)
-    from gpukit.imgpu.paper.shape import BINS, NEAR, describe
     from gpukit.imgpu.problem import check
+    from gpukit.papers.imgpu.shape import BINS, NEAR, describe
 
     check(graph, 1)
     with run.phase("load"):

@@ -79,7 +79,7 @@ def baseline(
         asked = Params(alpha, epsilon, weighted)
         graph, sources, k = read_queries(run, graph_file, queries, transpose=method == "topppr")
     device = run.use_device(run.requested, work=10.0 * graph.m * len(sources))
-    from gpukit.kpar.paper import baselines_on, topppr
+    from gpukit.papers.kpar import baselines_on, topppr
 
     baselines, placed = baselines_on(device)
     with run.phase("load"):

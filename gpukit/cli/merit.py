@@ -72,7 +72,7 @@ def start(run: Run, graph_file: GraphArgument, asked: CampaignOptions, groups: G
     _keep_to_itself(run.target, new=True)
     graph, params, tables = read_asked(run, graph_file, wanted, asked.costs)
     device = use_device(run, params, groups, 1)
-    from gpukit.merit.paper.factory import Campaign
+    from gpukit.papers.merit.factory import Campaign
 
     campaign = Campaign(graph, params, (), device, groups=groups, tables=tables, timer=run.timer)
     campaign.choose()
@@ -110,7 +110,7 @@ def next_(
     device = use_device(run, params, groups, 1)
     import numpy as np
 
-    from gpukit.merit.paper.factory import Campaign
+    from gpukit.papers.merit.factory import Campaign
 
     campaign = Campaign(graph, params, rounds, device, groups=groups, tables=tables, timer=run.timer)
     campaign.observe(np.array(activated, np.int64))

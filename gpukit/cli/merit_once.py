@@ -16,8 +16,8 @@ def once(
     run.params = {"eta": eta, "model": model, "costs": costs}
     graph, asked, tables = read_asked(run, graph_file, {"eta": eta, "model": model, "batch": 1}, costs)
     run.use_device(threads=1)
-    from gpukit.merit.paper.nonadaptive import choose_once
     from gpukit.merit.problem import check
+    from gpukit.papers.merit.nonadaptive import choose_once
 
     with run.phase("select"):
         chosen = choose_once(graph, asked, tables=tables)

@@ -7,9 +7,9 @@ from gpukit.cli.command import group, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.options import argument, option
 from gpukit.errors import UsageError
-from gpukit.report import claims as judging
+from gpukit.papers.report import claims as judging
+from gpukit.papers.report import rebuild as papers
 from gpukit.report import diversity, gim, imgpu, kpar, merit, tables
-from gpukit.report import paper as papers
 
 if TYPE_CHECKING:
     from gpukit.report.records import Row
@@ -286,7 +286,7 @@ def reproduction(
 ) -> None:
     """Write what held of the papers' claims as a page, and as a short table into another text."""
     from gpukit.files import write_text
-    from gpukit.report.reproduction import page, write_summary
+    from gpukit.papers.report.reproduction import page, write_summary
 
     found = [tables.read_table("claims", path) for path in verdicts]
     write_text(out, page(found))

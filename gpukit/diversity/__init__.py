@@ -3,8 +3,8 @@
 ``search.py``: algorithm 1, on any device. ``bounds.py``: its upper bounds. ``scores.py`` on the CPU, ``scores_cuda.py``
 on a GPU and ``scores_devices.py`` on several, with the balance of ``balance.py`` (section 6): the network, and the
 scores of chosen vertices (section 5). ``egos.py``: ego-networks in CSR (section 4). ``decomposition.py``: cores and
-trusses of a whole graph. ``index.py``: the contexts of every vertex for every k, and searches of them. ``paper/``: what
-only rebuilds the paper.
+trusses of a whole graph. ``index.py``: the contexts of every vertex for every k, and searches of them. What only
+rebuilds the paper is in ``papers/diversity``.
 
 The kernels of ``scores.py`` are in ``contexts_cpu.py`` and ``decomposition_cpu.py``, those of ``scores_cuda.py`` in
 ``network_cuda.py`` (the graph by rank) and ``contexts_cuda.py`` (an ego-network for each team of blocks), which stands

@@ -15,7 +15,7 @@ part of the paper           file
 
 Beyond it: weighted roots, forced and forbidden seeds (``problem.py``), a budget (``budget.py``), shards
 (``shards.py``), simple seed sets to compare with (``baselines.py``). ``run.py`` puts the parts together; docs/gim.md
-has the proofs. What the paper does and this does better is in :mod:`gpukit.gim.paper`, which nothing here imports.
+has the proofs. What the paper does and this does better is in :mod:`gpukit.papers.gim`, which nothing here imports.
 """
 
 from gpukit.gim.problem import Params, Result, Step

@@ -35,7 +35,7 @@ def imm(
     A level, a power of 1.01, is guessed from a few sets, and then the next lower one, until one is proved.
     ``params.samples`` says which sets the seeds are chosen from. ``grid`` tries each level with so many sets that they
     are enough to choose from if it is proved, so that one selection does both; the failures of all levels are added
-    up. ``fresh`` chooses from new sets. (``original`` is :func:`gpukit.gim.paper.imm.imm`.)
+    up. ``fresh`` chooses from new sets. (``original`` is :func:`gpukit.papers.gim.imm.imm`.)
 
     Parameters
     ----------

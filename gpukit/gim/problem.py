@@ -18,7 +18,7 @@ from gpukit.worlds.bounds import CONTEXT, log_choose
 MAX_COST = 2**31 - 1
 
 Greedy = Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray]]
-"""Greedy choice from sets in host memory, as :func:`gpukit.gim.paper.passes.greedy` does."""
+"""Greedy choice from sets in host memory, as :func:`gpukit.papers.gim.passes.greedy` does."""
 
 _CHOICES = {
     "model": settings.choices(settings.Model),

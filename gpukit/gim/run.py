@@ -43,7 +43,7 @@ JUDGE_FIRST = 1 << 47
 
 
 class Methods(NamedTuple):
-    """Parts of a run that can be exchanged; :mod:`gpukit.gim.paper` has others.
+    """Parts of a run that can be exchanged; :mod:`gpukit.papers.gim` has others.
 
     Attributes
     ----------
@@ -107,9 +107,9 @@ def maximise(
     """
     problem = replace(validate(graph, params), greedy=methods.greedy)
     if params.selection == "scan" and methods.greedy is None:
-        raise UsageError("selection 'scan' is the paper's; gpukit.gim.paper.maximise does it")
+        raise UsageError("selection 'scan' is the paper's; gpukit.papers.gim.maximise does it")
     if (params.bound, params.samples) == ("imm", "original") and methods.imm is imm:
-        raise UsageError("samples 'original' are the paper's; gpukit.gim.paper.maximise does it")
+        raise UsageError("samples 'original' are the paper's; gpukit.papers.gim.maximise does it")
     timer = timer or PhaseTimer()
     progress = progress or (lambda done, total: None)
     known = None if tables is None else dict(tables)

@@ -13,9 +13,9 @@ line 6, 3.2.2 (components)     ``condense_cpu.py``, ``condense_cuda.py``
 lines 7 to 13, equation 1      ``reach_cpu.py``, ``reach_cuda.py``, ``labels_cuda.py``: a rule of our own (``reach.py``)
 no part of it                  ``search_cuda.py``: reach by short searches on a GPU, before labels; ``shared_cuda.py``
                                and ``core_cuda.py`` for worlds that fit into shared memory
-4.1 to 4.3 (R, K, U)           ``reach_cuda.py``; on the CPU ``paper/levels_cpu.py``
+4.1 to 4.3 (R, K, U)           ``reach_cuda.py``; on the CPU ``papers/imgpu/levels_cpu.py``
 3 (R, how many worlds)         ``optimism.py``, where no number is given: a rule of our own
-5 (what it compares with)      ``paper/baselines.py``
+5 (what it compares with)      ``papers/imgpu/baselines.py``
 =============================  =====================================================================================
 
 A *world* is one live-edge sample of the graph (``world.py``). ``worlds_cpu.py`` and ``worlds_cuda.py`` hold the worlds

@@ -14,7 +14,7 @@ kernel of a query, of ``team_cuda.py`` (blocks that work together), ``sweep_cuda
 section 4), ``push_cuda.py``, ``estimate_cuda.py``, ``select_cuda.py`` (the k best), ``stop_cuda.py`` (the stop test)
 and ``refine_cuda.py`` (near ties); ``lists_cuda.py`` has the lists that a query makes of the vertices it met. Many
 queries begin in ``ahead_cuda.py`` (pushes) and ``together_cuda.py`` (start lists read once for several).
-``prepared_cuda.py`` launches them, in the room of ``space_cuda.py``. What only rebuilds the paper is in ``paper``.
+``prepared_cuda.py`` launches them, in the room of ``space_cuda.py``. ``papers/kpar`` rebuilds the paper.
 
 The truth and the judge are in :mod:`gpukit.evaluate.ppr`. docs/kpar.md explains the method and where it differs from
 the text.

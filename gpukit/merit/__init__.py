@@ -10,7 +10,7 @@ part of the paper               file
                                 in hash tables (``hashed_cuda.py``), and ``update_cuda.py`` for sets in segments
 3.2, algorithms 3 and 4         ``cover_cpu.py``; ``cover_hashed_cuda.py``, ``cover_cuda.py`` and ``best_cuda.py``;
                                 who was activated: ``hashed_cuda.py``, ``discover_cuda.py``
-3.3 as printed, 5               ``paper`` (the biased update, and the competitors)
+3.3 as printed, 5               ``papers/merit`` (the biased update, and the competitors)
 ==============================  ==============================================================================
 
 ``world.py`` holds what the policy must not see: the world in which seeds activate others. docs/merit.md says where the

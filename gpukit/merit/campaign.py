@@ -37,7 +37,7 @@ class Campaign:
     timer : PhaseTimer, optional
         Charged with ``transfer``, ``generate``, ``update``, ``judge`` and ``select``.
     make_sets : callable
-        Makes the collections; another one may know more parameters (:mod:`gpukit.merit.paper.factory`).
+        Makes the collections; another one may know more parameters (:mod:`gpukit.papers.merit.factory`).
 
     Raises
     ------

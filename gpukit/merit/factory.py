@@ -38,13 +38,13 @@ def make_sets(
     Raises
     ------
     UsageError
-        For what only the paper needs (:func:`gpukit.merit.paper.factory.make_sets` makes it).
+        For what only the paper needs (:func:`gpukit.papers.merit.factory.make_sets` makes it).
     DeviceError
         If the graph does not fit on the GPU.
     """
     cpu = device is None or device.kind == "cpu"
     if params.update == "paper" or (params.storage == "global" and not cpu):
-        raise UsageError("MERIT itself has no update as printed and no global storage; gpukit.merit.paper has them")
+        raise UsageError("MERIT itself has no update as printed and no global storage; gpukit.papers.merit has them")
     if cpu:
         return make_cpu_sets(reverse, residual, params, device)
     return make_cuda_sets(reverse, residual, params, groups, share_graph_with)

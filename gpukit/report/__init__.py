@@ -4,7 +4,5 @@
 figures and its section of the page; ``ego.py`` is the picture of an ego-network. What a table takes out of a record is
 itself a table, of columns and places (``records.py``). ``tables.py`` turns records and artifacts into tidy TSV files,
 ``figure.py`` draws SVG, and ``page.py`` sets tables and figures (``parts.py``) into one self-contained HTML page.
-``paper.py`` sets what was measured beside what a paper prints; ``paper_items.py`` says what each of its tables and
-figures is made of, and ``observations.py`` holds what papers share: sizes, settings, means and speed-ups. Each step
-reads only what the step before wrote.
+Each step reads only what the step before wrote.
 """

@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 from gpukit import __version__
 from gpukit.errors import UsageError
 from gpukit.files import write_text
-from gpukit.report import diversity, gim, imgpu, kpar, merit, paper, paper_page
+from gpukit.papers.report import page as paper_page
+from gpukit.papers.report import rebuild as paper
+from gpukit.report import diversity, gim, imgpu, kpar, merit
 from gpukit.report.parts import Parts
 from gpukit.report.records import Row, device_name
 from gpukit.report.text import printable
@@ -102,7 +104,7 @@ def write_page(
     if not sections:
         raise UsageError("there is nothing to show; give at least the tables of one system")
     environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
+        loader=FileSystemLoader([TEMPLATES, paper_page.TEMPLATES]),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_shown,

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from gpukit.errors import InputError
 from gpukit.files import write_text
-from gpukit.report import claims, diversity, gim, imgpu, kpar, merit, paper
+from gpukit.papers.report import claims
+from gpukit.papers.report import rebuild as paper
+from gpukit.report import diversity, gim, imgpu, kpar, merit
 from gpukit.report.records import Kind, Row, read_typed
 from gpukit.report.text import printable
 

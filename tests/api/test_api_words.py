@@ -19,7 +19,7 @@ ROOT = Path(gk.__file__).parent
 OPTION = re.compile(r"(^|[\s(`'\"])--?[a-z]")
 COMMAND = re.compile(r"`\w[^`]*`")
 """A command to type, which stays as it is."""
-COMMANDS_ONLY = ("cli", "bench", "report")
+COMMANDS_ONLY = ("cli", "papers", "report")
 """Rooms that no function of Python leads to."""
 
 FILES = [path for path in ROOT.rglob("*.py") if path.relative_to(ROOT).parts[0] not in COMMANDS_ONLY]

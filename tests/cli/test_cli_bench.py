@@ -9,13 +9,13 @@ import pytest
 
 from gpukit import gim, imgpu
 from gpukit.artifacts import read_graph, write_graph
-from gpukit.bench.gim_quality import reweighted
-from gpukit.cli.bench_record import command_line
 from gpukit.evaluate import Until, forward_spread
 from gpukit.gim import baselines
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
 from gpukit.graph.probabilities import parse_weights
+from gpukit.papers.bench.gim_quality import reweighted
+from gpukit.papers.cli.bench_record import command_line
 
 GROUP = ("bench",)
 CPU = ("--device", "cpu", "--threads", 1)
@@ -49,7 +49,7 @@ def folder(tmp_path, monkeypatch):
         u, v = np.random.default_rng(key).integers(0, 40, (2, 160))
         write_graph(tmp_path / f"graphs/{name}.h5", build_graph(u, v, weights=Weights(), undirected=True, ids=False))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("gpukit.bench.machine.COPY_BYTES", 1 << 16)
+    monkeypatch.setattr("gpukit.papers.bench.machine.COPY_BYTES", 1 << 16)
     return tmp_path
 
 

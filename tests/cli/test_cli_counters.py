@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gpukit.bench import counters
-from gpukit.bench.counters import METRICS, read_kernels, totals
 from gpukit.device.select import Device
 from gpukit.errors import DeviceError
+from gpukit.papers.bench import counters
+from gpukit.papers.bench.counters import METRICS, read_kernels, totals
 
 GROUP = ("bench", "counters")
 
@@ -63,7 +63,7 @@ def here(tmp_path, monkeypatch):
     (tmp_path / "bin/ncu").write_text(SCRIPT)
     (tmp_path / "bin/ncu").chmod(0o755)
     monkeypatch.setenv("PATH", os.pathsep.join([str(tmp_path / "bin"), os.environ["PATH"]]))
-    monkeypatch.setattr("gpukit.cli.bench_merit.choose", lambda *_: Device("cuda", "G", (0,), 2, "asked for"))
+    monkeypatch.setattr("gpukit.papers.cli.bench_merit.choose", lambda *_: Device("cuda", "G", (0,), 2, "asked for"))
     for method in ("merit", "gamcss"):
         (tmp_path / f"{method}.csv").write_text(output(FIRST, SECOND))
         (tmp_path / f"{method}.json").write_text(json.dumps(campaign(method)))
@@ -190,7 +190,7 @@ def test_without_a_gpu(run, here, monkeypatch):
     def none(*_):
         raise DeviceError("cannot use a GPU: none")
 
-    monkeypatch.setattr("gpukit.cli.bench_merit.choose", none)
+    monkeypatch.setattr("gpukit.papers.cli.bench_merit.choose", none)
     got, _, err = run("G.h5")
     assert got == 4 and "cannot use a GPU" in err
 

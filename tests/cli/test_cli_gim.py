@@ -10,9 +10,9 @@ from gpukit.artifacts import read_header, read_rrsets, read_seeds, write_graph
 from gpukit.artifacts.store import read as artifact_of
 from gpukit.cli.app import explain, main
 from gpukit.gim import Params, baselines, maximise
-from gpukit.gim.paper.skim import draw_instances, skim
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Graph, Weights
+from gpukit.papers.gim.skim import draw_instances, skim
 from gpukit.worlds.collection import CpuCollection
 from gpukit.worlds.reverse import prepare
 from gpukit.worlds.tables import build_tables

@@ -10,9 +10,9 @@ from gpukit.cli.app import main
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Graph, Weights
 from gpukit.imgpu import Params, maximise
-from gpukit.imgpu.paper import baselines
-from gpukit.imgpu.paper.levels_cpu import nodes_per_level
 from gpukit.imgpu.worlds_cpu import CpuWorlds
+from gpukit.papers.imgpu import baselines
+from gpukit.papers.imgpu.levels_cpu import nodes_per_level
 from gpukit.worlds.blocks import prepare_blocks
 
 GROUP = ("imgpu",)
@@ -116,7 +116,7 @@ def test_reach_of_worlds_and_of_one(good, record, folder, graph):
 
 
 def test_bench(capsys, folder, monkeypatch):
-    monkeypatch.setattr("gpukit.bench.machine.COPY_BYTES", 1 << 16)
+    monkeypatch.setattr("gpukit.papers.bench.machine.COPY_BYTES", 1 << 16)
     words = [
         "bench",
         "imgpu",

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from gpukit.bench.diversity import METHODS, Bench
 from gpukit.device.select import Device
 from gpukit.diversity import Params
 from gpukit.errors import UsageError
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
+from gpukit.papers.bench.diversity import METHODS, Bench
 
 CPU, GPU = Device("cpu", "cpu", (), 1, ""), Device("cuda", "simulator", (0,), 1, "")
 

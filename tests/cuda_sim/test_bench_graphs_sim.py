@@ -9,7 +9,7 @@ from gpukit.graph.generators.quadrants import rmat
 @pytest.mark.parametrize("part", [7, 100, 1 << 28])
 @pytest.mark.parametrize("vertices", [None, 40])
 def test_edges_are_those_of_the_generator(simulator, monkeypatch, part, vertices):
-    from gpukit.bench import graphs
+    from gpukit.papers.bench import graphs
 
     monkeypatch.setattr(graphs, "PART", part)
     tails, heads, _ = rmat(6, seed=3, draws=500)

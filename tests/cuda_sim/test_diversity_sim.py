@@ -131,7 +131,7 @@ def test_no_edges(simulator, n):
 def test_extraction(simulator, graph):
     from gpukit.diversity.egos import extract as on_cpu
     from gpukit.diversity.egos_cuda import extract
-    from gpukit.diversity.paper.scatter_cuda import extract_scatter
+    from gpukit.papers.diversity.scatter_cuda import extract_scatter
 
     for centres in (np.arange(graph.n), np.array([13, 0, 7]), np.empty(0, np.int32)):
         expected, found = on_cpu(graph, centres), extract(graph, centres)
@@ -153,8 +153,8 @@ def test_decomposition_of_a_graph(simulator, graph):
 
 
 def test_ablation_and_baselines(simulator, graph):
-    from gpukit.diversity.paper.baselines import EgoByEgo
-    from gpukit.diversity.paper.baselines_cuda import NoGpuEgo
+    from gpukit.papers.diversity.baselines import EgoByEgo
+    from gpukit.papers.diversity.baselines_cuda import NoGpuEgo
 
     cpu, everyone = build_network(graph), np.arange(graph.n)
     for model, k in (("comp", 3), ("core", 2), ("truss", 4)):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpukit.gim import Params
-from gpukit.gim.paper import maximise
+from gpukit.papers.gim import maximise
 
 CASES = [
     Params(k=2, epsilon=0.5, optimism=None),

@@ -354,7 +354,7 @@ def test_queries_on_an_updatable_index_equal_the_cpu(simulator, random_graph):
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_baselines_equal_the_cpu(simulator, random_graph, weigh, monkeypatch, weighted):
-    from gpukit.kpar.paper import baselines, baselines_cuda
+    from gpukit.papers.kpar import baselines, baselines_cuda
 
     monkeypatch.setattr(baselines, "walks_needed", lambda n, params, delta: 300)
     monkeypatch.setattr(baselines_cuda, "walks_needed", lambda n, params, delta: 300)
@@ -371,8 +371,8 @@ def test_baselines_equal_the_cpu(simulator, random_graph, weigh, monkeypatch, we
 
 
 def test_bench_hands_forward_rows_to_the_cpu(simulator, random_graph, monkeypatch):
-    from gpukit.bench.kpar import Bench
     from gpukit.kpar import index_cpu
+    from gpukit.papers.bench.kpar import Bench
 
     bench = Bench(random_graph(8, 12, 3), Params(), simulator, 3, 1.0, refine=True, repeat=1)
     bench.preprocessing()
@@ -384,7 +384,7 @@ def test_bench_hands_forward_rows_to_the_cpu(simulator, random_graph, monkeypatc
 def test_launches_that_take_no_longer_than_a_moment(simulator, make_graph, monkeypatch):
     """Queries of one batch in several launches, of kPAR and FORA+, with the answers of one."""
     from gpukit.kpar import prepared_cuda, space_cuda
-    from gpukit.kpar.paper import baselines, baselines_cuda
+    from gpukit.papers.kpar import baselines, baselines_cuda
 
     graph = make_graph(3, [(0, 1)])
     index, walks = build_index(graph, rank(graph).order, Params(), seed=3), baselines.fora_index(graph, seed=3)

@@ -11,9 +11,9 @@ from oracles.selection import check_same_selection
 from gpukit.errors import DeviceError
 from gpukit.graph.csr import Weights
 from gpukit.merit import Costs, Params, SimulatedWorld
-from gpukit.merit.paper.factory import make_sets, simulate
 from gpukit.merit.residual import Residual
 from gpukit.merit.sets import CpuSets
+from gpukit.papers.merit.factory import make_sets, simulate
 from gpukit.worlds.reverse import prepare
 
 MODELS = pytest.mark.parametrize(
@@ -268,7 +268,7 @@ def test_campaigns(make_graph, simulator, params, update, groups, monkeypatch):
 
 
 def test_members_that_32_bits_do_not_number_are_refused(random_graph, simulator, monkeypatch):
-    from gpukit.merit.paper import gamcss
+    from gpukit.papers.merit import gamcss
 
     _, gpu, _ = pair(random_graph(12, 30, 1), "ic", 8, simulator, update="regenerate", ids="fresh", storage="global")
     monkeypatch.setattr(gamcss, "MAX_MEMBERS", 20)

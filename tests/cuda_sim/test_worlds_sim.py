@@ -25,7 +25,7 @@ def _small(monkeypatch):
 
 
 def pair(graph, model, sampler, rounds=1, **options):
-    from gpukit.gim.paper.per_edge_cuda import PerEdge
+    from gpukit.papers.gim.per_edge_cuda import PerEdge
     from gpukit.worlds.collection_cuda import CudaCollection
 
     reverse = prepare(graph, model, sampler, rounds=rounds)

@@ -4,8 +4,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpukit.report.claims import CLAIM
-from gpukit.report.paper import COLUMNS
+from gpukit.papers.report.claims import CLAIM
+from gpukit.papers.report.rebuild import COLUMNS
 
 TABLE = """
 graph import edges.txt --weights wc --out G.h5 --json > graph.json

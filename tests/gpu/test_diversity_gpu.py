@@ -9,11 +9,11 @@ from gpukit.device.select import choose, detect
 from gpukit.diversity import Params, build_network, decompose, make_network, search
 from gpukit.diversity.balance import STRATEGIES
 from gpukit.diversity.egos import extract
-from gpukit.diversity.paper.baselines import EgoByEgo
 from gpukit.errors import DeviceError
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
 from gpukit.graph.read.formats import read_edges
+from gpukit.papers.diversity.baselines import EgoByEgo
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 MODELS = ("comp", "core", "truss")
@@ -87,7 +87,7 @@ def test_search(networks, model):
 
 def test_egos_and_decomposition(real, gpu):
     from gpukit.diversity.egos_cuda import extract as on_gpu
-    from gpukit.diversity.paper.scatter_cuda import extract_scatter
+    from gpukit.papers.diversity.scatter_cuda import extract_scatter
 
     expected = extract(real, np.arange(real.n), 8)
     for found in (on_gpu(real, np.arange(real.n)), extract_scatter(real)):
@@ -174,7 +174,7 @@ def test_large_cliques_and_stars(gpu):
 
 
 def test_ablation_and_baselines(gpu):
-    from gpukit.diversity.paper.baselines_cuda import NoGpuEgo
+    from gpukit.papers.diversity.baselines_cuda import NoGpuEgo
 
     graph = shipped("wiki-Vote")
     cpu, everyone = build_network(graph, 4), np.arange(graph.n)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gpukit.gim import Params
-from gpukit.gim.paper import maximise
 from gpukit.graph.csr import Weights
+from gpukit.papers.gim import maximise
 
 CASES = [
     Params(k=10, epsilon=0.1),
@@ -44,7 +44,7 @@ def test_gpu_equals_the_cpu(random_graph, gpu, params, scheme, sampler):
 @pytest.mark.parametrize("block", [32, 128])
 @pytest.mark.parametrize("grid", [0, 1, 500])
 def test_launch_shapes_change_nothing(random_graph, gpu, block, grid):
-    from gpukit.gim.paper.per_edge_cuda import PerEdge
+    from gpukit.papers.gim.per_edge_cuda import PerEdge
 
     graph = random_graph(3000, 20_000, 4)
     params = Params(k=10, sampler="scan", min_sets=5000)

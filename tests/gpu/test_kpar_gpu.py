@@ -138,7 +138,7 @@ def test_chances_of_edges_equal_the_cpu(gpu, graph):
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_baselines_equal_the_cpu(gpu, graph, weighted):
-    from gpukit.kpar.paper import baselines, baselines_cuda
+    from gpukit.papers.kpar import baselines, baselines_cuda
 
     sources = Sources.together([Sources.single([0, 17]), Sources.weighted([1, 2, 0], [1, 2, 9])])
     params, both = Params(weighted=weighted), (baselines, baselines_cuda)

@@ -8,13 +8,13 @@ import pytest
 from oracles.selection import check_same_selection
 
 from gpukit.artifacts import write_graph
-from gpukit.bench.counters import RATES, SUMS, find_ncu, measure
 from gpukit.errors import DeviceError
 from gpukit.graph.csr import Weights
 from gpukit.merit import Costs, Params, SimulatedWorld, factory
-from gpukit.merit.paper.factory import make_sets, simulate
 from gpukit.merit.residual import Residual
 from gpukit.merit.sets import CpuSets
+from gpukit.papers.bench.counters import RATES, SUMS, find_ncu, measure
+from gpukit.papers.merit.factory import make_sets, simulate
 from gpukit.worlds.reverse import prepare
 
 CASES = [

@@ -18,7 +18,7 @@ from gpukit.graph.csr import Weights
 from gpukit.kpar import Params, Prepared, Sources, build_index, query, rank
 from gpukit.merit import Costs, SimulatedWorld
 from gpukit.merit import Params as Campaign
-from gpukit.merit.paper.factory import simulate
+from gpukit.papers.merit.factory import simulate
 from gpukit.worlds.collection import CpuCollection
 from gpukit.worlds.reverse import Ending, prepare
 
@@ -38,7 +38,7 @@ def _every_array_by_itself(gpu):
 @pytest.mark.parametrize("rounds", [1, 2])
 @pytest.mark.parametrize(("model", "sampler"), [("ic", "skip"), ("lt", "skip"), ("ic", "scan"), ("lt", "scan")])
 def test_samplers(random_graph, gpu, model, sampler, rounds):
-    from gpukit.gim.paper.per_edge_cuda import PerEdge
+    from gpukit.papers.gim.per_edge_cuda import PerEdge
     from gpukit.worlds.collection_cuda import CudaCollection
 
     reverse = prepare(random_graph(300, 1500, 1), model, sampler, rounds=rounds)

@@ -19,7 +19,7 @@ CASES = [
 
 def cuda_collection(reverse, **options):
     """Return a collection on the GPU that draws as ``--sampler`` says."""
-    from gpukit.gim.paper.per_edge_cuda import PerEdge
+    from gpukit.papers.gim.per_edge_cuda import PerEdge
     from gpukit.worlds.collection_cuda import CudaCollection
 
     return CudaCollection(reverse, 5, sampler=PerEdge() if reverse.sampler == "scan" else None, **options)
@@ -180,7 +180,7 @@ def test_seeds_in_more_sets_than_there_are_threads(make_graph, gpu):
 
 
 def test_launch_shapes_of_the_scan_sampler(random_graph, gpu):
-    from gpukit.gim.paper.per_edge_cuda import PerEdge
+    from gpukit.papers.gim.per_edge_cuda import PerEdge
     from gpukit.worlds.collection_cuda import CudaCollection
 
     reverse = prepare(random_graph(3000, 20_000, 6), "ic", "scan")
@@ -225,7 +225,7 @@ def test_several_gpus_give_the_same(random_graph, gpu, memory):
 
 def test_sets_larger_than_their_place_are_drawn_again(random_graph, gpu):
     """Sets of nearly all 3,000 vertices meet places for 1,024: fewer blocks with larger places must give the same."""
-    from gpukit.gim.paper.per_edge_cuda import PerEdge
+    from gpukit.papers.gim.per_edge_cuda import PerEdge
     from gpukit.worlds.collection_cuda import CudaCollection
 
     reverse = prepare(random_graph(3000, 60_000, 6, Weights("const", 0.3)), "ic", "scan")

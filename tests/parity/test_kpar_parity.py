@@ -5,9 +5,9 @@ import pytest
 
 from gpukit.device.select import Device
 from gpukit.kpar import Params, Prepared, Sources, build_index, query, rank
-from gpukit.kpar.paper.baselines import fora, fora_index, monte_carlo
 from gpukit.kpar.problem import Result
 from gpukit.kpar.run import index_on, prepare_on, query_on, rank_on
+from gpukit.papers.kpar.baselines import fora, fora_index, monte_carlo
 
 
 def check_same(one, other):

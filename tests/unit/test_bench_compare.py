@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from gpukit.bench.compare import NOISE, compare, figures
+from gpukit.papers.bench.compare import NOISE, compare, figures
 
 
 def gim(*runs):

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from gpukit.errors import InputError
-from gpukit.report.claims import CLAIM, REPEATS, count, joined, judge, read_claims
-from gpukit.report.paper_items import ITEMS
+from gpukit.papers.report.claims import CLAIM, REPEATS, count, joined, judge, read_claims
+from gpukit.papers.report.items import ITEMS
 
 ROOT = Path(__file__).resolve().parents[2]
 CLAIMS = ROOT / "workflow/paper/claims"

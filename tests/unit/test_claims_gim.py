@@ -10,10 +10,10 @@ from gim_quality import table
 from gpukit.evaluate.spread import forward_spread
 from gpukit.gim import Params
 from gpukit.gim.baselines import degree
-from gpukit.gim.paper import maximise
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
 from gpukit.graph.read.formats import read_edges
+from gpukit.papers.gim import maximise
 
 
 def gim(graph, model, bound, samples="grid"):

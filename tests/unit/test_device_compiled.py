@@ -49,16 +49,20 @@ def tested_numba():
 
 
 @pytest.fixture
-def answer(tmp_path):
-    """Return a function that writes a small package and asks a process of its own for 10 · (x + 1) with x = 4."""
-    room = tmp_path / "gpukit" / "kpar"
-    room.mkdir(parents=True)
+def answer(request, tmp_path):
+    """Return a function that writes a small package and asks a process of its own for 10 · (x + 1) with x = 4.
+
+    The function that is asked is in a system, or in ``papers``, which may use any system.
+    """
+    room, user = (tmp_path / "gpukit" / name for name in ("kpar", getattr(request, "param", "kpar")))
+    for folder in {room, user}:
+        folder.mkdir(parents=True)
+        (folder / "__init__.py").touch()
     shutil.copytree(ROOT / "device", tmp_path / "gpukit" / "device", ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("__init__.py", "errors.py", "wording.py"):
         shutil.copy(ROOT / name, tmp_path / "gpukit")
-    (room / "__init__.py").touch()
-    (room / "step_cpu.py").write_text(USES)
-    code = "from gpukit.kpar.step_cpu import answer; print(answer(4), len(answer.stats.cache_hits))"
+    (user / "step_cpu.py").write_text(USES)
+    code = f"from gpukit.{user.name}.step_cpu import answer; print(answer(4), len(answer.stats.cache_hits))"
 
     def ask(factor: int = 10, step: int = 1, **more: str) -> tuple[int, int]:
         (room / "rule.py").write_text(RULE.format(factor=factor, step=step))
@@ -74,6 +78,7 @@ def answer(tmp_path):
 
 @pytest.mark.long
 @pytest.mark.parametrize("plain", ["0", "1"])
+@pytest.mark.parametrize("answer", ["kpar", "papers"], indirect=True)
 def test_code_of_other_files_that_is_inlined_counts(answer, plain):
     more = {"GPUKIT_PLAIN_NUMBA": plain}
     assert answer(**more) == (50, 0)

@@ -9,12 +9,12 @@ from oracles import diversity as oracle
 
 from gpukit.diversity import Params, as_undirected, build_network, ego_trussness, search
 from gpukit.diversity.decomposition import decompose, truss_numbers
-from gpukit.diversity.paper import baselines
-from gpukit.diversity.paper.baselines import EgoByEgo
 from gpukit.errors import UsageError
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
 from gpukit.graph.read.formats import read_edges
+from gpukit.papers.diversity import baselines
+from gpukit.papers.diversity.baselines import EgoByEgo
 
 MODELS = ("comp", "core", "truss")
 WIKI = Path(__file__).resolve().parents[2] / "data" / "wiki-Vote.txt.gz"

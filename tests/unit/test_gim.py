@@ -15,8 +15,8 @@ from oracles.worlds import rounds_spread, spread
 from gpukit.errors import InputError, UsageError
 from gpukit.gim import Params, run
 from gpukit.gim import opim as opim_module
-from gpukit.gim.paper import maximise
 from gpukit.graph.csr import Graph, Weights
+from gpukit.papers.gim import maximise
 from gpukit.worlds.tables import build_tables
 
 EDGES = [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4), (4, 5), (5, 6), (6, 4), (7, 5), (2, 0)]
@@ -263,7 +263,7 @@ def test_scan_selection_chooses_the_same(random_graph, rounds, bound):
 
 @pytest.mark.parametrize("asked", [{"selection": "scan"}, {"bound": "imm", "samples": "original"}])
 def test_the_system_refuses_what_is_the_papers(random_graph, asked):
-    with pytest.raises(UsageError, match=r"gpukit\.gim\.paper"):
+    with pytest.raises(UsageError, match=r"gpukit\.papers\.gim"):
         run.maximise(random_graph(20, 60, 5), Params(k=2, **asked))
 
 

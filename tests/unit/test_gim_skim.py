@@ -9,8 +9,8 @@ import pytest
 from gpukit.errors import InputError, UsageError
 from gpukit.evaluate import forward_spread
 from gpukit.gim.baselines import degree, random
-from gpukit.gim.paper import skim
 from gpukit.graph.csr import Weights
+from gpukit.papers.gim import skim
 
 SEED = 5
 

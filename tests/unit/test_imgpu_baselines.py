@@ -10,7 +10,7 @@ from gpukit.errors import InputError, UsageError
 from gpukit.evaluate import forward_spread
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
-from gpukit.imgpu.paper.baselines import celf, esmce, mix_greedy, new_greedy, pmia
+from gpukit.papers.imgpu.baselines import celf, esmce, mix_greedy, new_greedy, pmia
 from gpukit.worlds.blocks import prepare_blocks
 
 

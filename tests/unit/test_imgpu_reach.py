@@ -7,10 +7,10 @@ from oracles.reach import marginal_reach
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
 from gpukit.imgpu import reach_cpu
-from gpukit.imgpu.paper import levels_cpu
 from gpukit.imgpu.world import Arcs
 from gpukit.imgpu.world_cpu import draw
 from gpukit.imgpu.worlds_cpu import CpuWorlds
+from gpukit.papers.imgpu import levels_cpu
 from gpukit.worlds.blocks import prepare_blocks
 
 

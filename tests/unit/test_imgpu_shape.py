@@ -9,7 +9,7 @@ from test_imgpu_reach import arcs_of
 
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
-from gpukit.imgpu.paper.shape import BINS, NEAR, describe
+from gpukit.papers.imgpu.shape import BINS, NEAR, describe
 from gpukit.worlds.blocks import prepare_blocks
 
 

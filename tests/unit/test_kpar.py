@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from oracles.ppr import exact, kpar, networkx_ppr
 
-from gpukit.bench.kpar import Bench
 from gpukit.device.select import Device
 from gpukit.errors import UsageError
 from gpukit.evaluate.ppr import judge, power_method
@@ -18,13 +17,14 @@ from gpukit.kpar import Params, Prepared, Sources, build_index, query, query_cpu
 from gpukit.kpar.bounds import take_top
 from gpukit.kpar.groups import edges_of
 from gpukit.kpar.index import walk_counts
-from gpukit.kpar.paper import baselines
-from gpukit.kpar.paper.baselines import fora, fora_index, monte_carlo
-from gpukit.kpar.paper.query import printed_bounds
-from gpukit.kpar.paper.query import query as watched
 from gpukit.kpar.problem import NEVER, ONE, PATIENCE, Constants
 from gpukit.kpar.rule import LOST, goes_forward, packed, threshold_of, unpacked
 from gpukit.kpar.threads import over_threads
+from gpukit.papers.bench.kpar import Bench
+from gpukit.papers.kpar import baselines
+from gpukit.papers.kpar.baselines import fora, fora_index, monte_carlo
+from gpukit.papers.kpar.query import printed_bounds
+from gpukit.papers.kpar.query import query as watched
 
 PARAMS = Params()
 

@@ -10,9 +10,9 @@ from gpukit.evaluate.ppr import judge, power_method
 from gpukit.graph.csr import Weights
 from gpukit.kpar import Params, Sources
 from gpukit.kpar.groups import edges_of
-from gpukit.kpar.paper import speedppr as module
-from gpukit.kpar.paper.speedppr import speedppr, speedppr_index
 from gpukit.kpar.problem import ONE
+from gpukit.papers.kpar import speedppr as module
+from gpukit.papers.kpar.speedppr import speedppr, speedppr_index
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from gpukit.errors import UsageError
 from gpukit.evaluate.ppr import power_method
 from gpukit.graph.csr import Graph
 from gpukit.kpar import Params, Sources
-from gpukit.kpar.paper import topppr
 from gpukit.kpar.problem import ONE, random_vertices
+from gpukit.papers.kpar import topppr
 
 
 def graph_of(n: int, m: int, seed: int) -> Graph:

@@ -14,11 +14,11 @@ from gpukit.graph.csr import Weights
 from gpukit.graph.probabilities import edge_weights, parse_weights
 from gpukit.kpar import Params, Prepared, Sources, build_index, query, rank
 from gpukit.kpar.direct import query_directly
-from gpukit.kpar.paper.baselines import fora, fora_index, monte_carlo
-from gpukit.kpar.paper.query import query as watched
 from gpukit.kpar.problem import ONE
 from gpukit.kpar.rule import chosen_edge, part_of
 from gpukit.kpar.weights import edge_chances
+from gpukit.papers.kpar.baselines import fora, fora_index, monte_carlo
+from gpukit.papers.kpar.query import query as watched
 
 PARAMS = Params(weighted=True)
 

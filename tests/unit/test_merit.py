@@ -17,11 +17,11 @@ from gpukit.graph.csr import Weights
 from gpukit.merit import Costs, Params, ReplayedWorld, SimulatedWorld
 from gpukit.merit.bounds import JUDGES, SERVES, judging, max_coverage, plan
 from gpukit.merit.factory import make_sets
-from gpukit.merit.paper.baselines import configure
-from gpukit.merit.paper.factory import Campaign, simulate
 from gpukit.merit.policy import JUDGE_FIRST, Policy
 from gpukit.merit.residual import Residual
 from gpukit.merit.sets import CpuSets, top_by_ratio
+from gpukit.papers.merit.baselines import configure
+from gpukit.papers.merit.factory import Campaign, simulate
 from gpukit.worlds.reverse import prepare
 
 
@@ -459,7 +459,7 @@ def test_refusals(graph):
         Params(5, update="none")
     with pytest.raises(InputError, match="vertex 3 costs"):
         Campaign(graph, Params(5, costs=Costs(np.where(np.arange(600) == 3, 0, 1))))
-    with pytest.raises(UsageError, match=r"gpukit\.merit\.paper has them"):
+    with pytest.raises(UsageError, match=r"gpukit\.papers\.merit has them"):
         make_sets(prepare(graph, "ic"), Residual(graph, 5, "ic"), Params(5, update="paper"), None, 1)
     campaign = Campaign(graph, Params(50, 2))
     with pytest.raises(UsageError, match="no batch"):

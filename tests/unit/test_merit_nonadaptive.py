@@ -8,7 +8,7 @@ from scipy.stats import beta
 
 from gpukit.graph.csr import Weights
 from gpukit.merit import Costs, Params, SimulatedWorld
-from gpukit.merit.paper.nonadaptive import JUDGES, LiveGraphs, _choose, choose_once, passes
+from gpukit.papers.merit.nonadaptive import JUDGES, LiveGraphs, _choose, choose_once, passes
 from gpukit.worlds.reverse import prepare
 
 

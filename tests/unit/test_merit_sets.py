@@ -12,9 +12,9 @@ from oracles.worlds import mask_of
 from gpukit.device import memory
 from gpukit.errors import DeviceError
 from gpukit.graph.csr import Weights
-from gpukit.merit.paper.printed import PrintedUpdate
 from gpukit.merit.residual import Residual
 from gpukit.merit.sets import CpuSets
+from gpukit.papers.merit.printed import PrintedUpdate
 from gpukit.worlds.reverse import prepare
 
 RUNS = 40_000

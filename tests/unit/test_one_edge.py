@@ -10,12 +10,12 @@ from oracles.worlds import mask_of, rr_distribution, spread
 
 from gpukit.evaluate import forward_spread
 from gpukit.gim import Params, maximise
-from gpukit.gim.paper import skim
 from gpukit.graph.csr import Weights
 from gpukit.imgpu.worlds_cpu import CpuWorlds
-from gpukit.merit.paper.nonadaptive import LiveGraphs
 from gpukit.merit.residual import Residual
 from gpukit.merit.sets import CpuSets
+from gpukit.papers.gim import skim
+from gpukit.papers.merit.nonadaptive import LiveGraphs
 from gpukit.worlds.blocks import prepare_blocks
 from gpukit.worlds.collection import CpuCollection
 from gpukit.worlds.reverse import prepare

@@ -10,7 +10,8 @@ import pytest
 
 from gpukit.artifacts import write_metrics
 from gpukit.errors import InputError
-from gpukit.report import diversity, gim, imgpu, kpar, merit, paper
+from gpukit.papers.report import rebuild as paper
+from gpukit.report import diversity, gim, imgpu, kpar, merit
 from gpukit.report.page import write_page
 from gpukit.report.records import read_record
 from gpukit.report.tables import KINDS, make_table, read_table, write_table

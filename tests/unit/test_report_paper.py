@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from gpukit.errors import InputError, UsageError
-from gpukit.report.paper import COLUMNS, NA, _geometric, plot_item, rebuild
-from gpukit.report.paper_items import ITEMS
+from gpukit.papers.report.items import ITEMS
+from gpukit.papers.report.rebuild import COLUMNS, NA, _geometric, plot_item, rebuild
 from gpukit.report.tables import make_table
 
 ROOT = Path(__file__).resolve().parents[2]

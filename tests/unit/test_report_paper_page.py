@@ -5,8 +5,8 @@ from test_report import Checker
 from test_report_paper import GRAPHS, HEADER, cell, found
 
 from gpukit.errors import InputError
+from gpukit.papers.report.rebuild import COLUMNS, NA, plot_item, rebuild
 from gpukit.report.page import write_page
-from gpukit.report.paper import COLUMNS, NA, plot_item, rebuild
 from gpukit.report.tables import make_table
 
 

@@ -44,7 +44,7 @@ def folder(tmp_path_factory):
     ):  # fmt: skip
         words = [str(path / word) if str(word).endswith(".h5") else str(word) for word in words]
         with pytest.MonkeyPatch.context() as patch, (path / name).open("w") as stream:
-            patch.setattr("gpukit.bench.machine.COPY_BYTES", 1 << 16)
+            patch.setattr("gpukit.papers.bench.machine.COPY_BYTES", 1 << 16)
             patch.setattr("sys.stdout", stream)
             assert main([*words, "--json"]) == 0
     return path

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from gpukit.errors import InputError
-from gpukit.report.claims import TYPED, joined, judge, read_claims
-from gpukit.report.publications import PUBLICATIONS
-from gpukit.report.reproduction import page, write_summary
+from gpukit.papers.report.claims import TYPED, joined, judge, read_claims
+from gpukit.papers.report.publications import PUBLICATIONS
+from gpukit.papers.report.reproduction import page, write_summary
 from gpukit.report.tables import make_table
 
 ROOT = Path(__file__).resolve().parents[2]

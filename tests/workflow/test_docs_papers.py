@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from test_docs import resolve
 
-from gpukit.report.paper_items import ITEMS
+from gpukit.papers.report.items import ITEMS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {path.stem: path for path in sorted((ROOT / "docs/papers").glob("*.md"))}

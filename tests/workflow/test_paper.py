@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gpukit.report.paper_items import ITEMS
+from gpukit.papers.report.items import ITEMS
 from gpukit.report.tables import KINDS
 
 pytestmark = pytest.mark.timeout(900)  # whole workflows, with other tests beside them

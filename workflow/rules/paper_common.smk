@@ -1,5 +1,5 @@
 # What the items of a paper, its tables and figures, are made of.
-from gpukit.bench.counters import find_ncu
+from gpukit.papers.bench.counters import find_ncu
 from gpukit.errors import DeviceError
 
 TITLES = {

@@ -1,0 +1,182 @@
+"""Structural diversity, timed warm and repeated: every vertex scored, the search, ablations and baselines."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpukit.device.select import Device
+from gpukit.device.timing import synchroniser
+from gpukit.diversity import Params, build_network, egos, make_network, search
+from gpukit.diversity.balance import makespan
+from gpukit.errors import UsageError
+from gpukit.graph.csr import Graph
+from gpukit.papers.bench.machine import extent
+from gpukit.papers.diversity.baselines import EgoByEgo
+
+EDGE_BYTES, FULL_EDGE_BYTES = 4 + 4 + 4 + 8, 4 + 4 + 4 + 8 + 4
+"""Least memory traffic of an ego edge: read from a row of the graph, listed, read again with a word of each end's row;
+with a decomposition, its trussness."""
+
+MEMBER_BYTES = 8
+"""Least memory traffic of a member of an ego-network: read from the graph, its part written."""
+
+METHODS = (
+    *("score", "full", "search", "extract", "scatter", "no-gpu-ego"),
+    *("cpu-div", "mcpu-div", "bc-div", "pgl-div", "steal"),
+)
+"""What can be timed: all scores; all full decompositions; the search; extraction of all ego-networks, also by scatter
+and aggregation; all full decompositions with extraction by one CPU thread; the baselines of the paper; and what can be
+simulated: stealing where the estimate is wrong."""
+
+PRETENDED = 4
+"""Devices of the simulation: as many as the paper has GPUs."""
+
+SAMPLED = ("bc-div", "pgl-div")
+"""Methods that can be timed on a sample, because they extract ego-networks by one thread."""
+
+
+def warm(function: Callable[[], Any], repeat: int, device: Device) -> tuple[dict[str, Any], Any]:
+    """Return the times (ms: ``cold``, ``median``, ``min``, ``max``, ``each``) of calls, and the last result."""
+    sync, spent = synchroniser(device), []
+    result = None
+    for _ in range(repeat + 1):
+        result = None
+        start = time.perf_counter()
+        result = function()
+        sync()
+        spent.append(1e3 * (time.perf_counter() - start))
+    cold, *rest = spent
+    return {"cold": cold, **extent(rest), "each": rest}, result
+
+
+class Bench:
+    """Timed runs on one graph.
+
+    Parameters
+    ----------
+    graph : Graph
+        Undirected.
+    device : Device
+    repeat : int
+        Timed runs of each configuration, at least 1, after one that is not.
+    bandwidth : float
+        Bytes per second that the device's memory moves (:func:`gpukit.papers.bench.machine.copy_bandwidth`).
+    balance : str
+        One of :data:`gpukit.diversity.balance.STRATEGIES`; of several GPUs.
+    fraction : float
+        Part of the vertices timed for the cost model.
+    """
+
+    def __init__(
+        self, graph: Graph, device: Device, *, repeat: int, bandwidth: float, balance: str, fraction: float
+    ) -> None:
+        self.graph, self.device, self.repeat, self.bandwidth = graph, device, repeat, bandwidth
+        self.balance, self.fraction = balance, fraction
+        self.everyone = np.arange(graph.n, dtype=np.int32)
+        self.build, self.network = self._warm(self._network)
+        self.ego_edges = self.network.ego_edges
+
+    def _warm(self, function: Callable[[], Any]) -> tuple[dict[str, Any], Any]:
+        return warm(function, self.repeat, self.device)
+
+    def _network(self, full: bool = False) -> Any:
+        return make_network(self.graph, self.device, strategy=self.balance, fraction=self.fraction, full=full)
+
+    def _ready(self, full: bool) -> Any:
+        """Return the network for one way of scoring; there is one in device memory at a time."""
+        if self.network.full != full:
+            self.network = None
+            self.network = self._network(full)
+        return self.network
+
+    def measure(self, method: str, params: Params, t: int, sample: int) -> dict[str, Any]:
+        """Time or simulate one method.
+
+        Parameters
+        ----------
+        method : str
+            One of :data:`METHODS`.
+        params : Params
+        t : int
+            Length of the search's answer.
+        sample : int
+            Vertices that methods with an extraction by one thread are timed on; 0: all.
+
+        Returns
+        -------
+        dict
+            ``ms``: see :func:`warm`; with ``score`` and ``full`` also ``scores_sum``, ``floor_ms``, ``floor_share``,
+            and of decompositions on one GPU ``ego_triangles`` and ``triangles_per_second``; with several GPUs
+            ``shares`` and ``imbalance``, the longest share of the time over the mean. ``steal`` has ``makespan`` alone.
+
+        Raises
+        ------
+        UsageError
+            If the method is timed on GPUs only.
+        """
+        facts: dict[str, Any] = {"method": method, "model": params.model, "k": params.k}
+        if method in ("score", "full"):
+            return facts | self._all(params, method == "full")
+        if method == "search":
+            network = self._ready(False)
+            spent, answer = self._warm(lambda: search(network, params, t))
+            return facts | {"ms": spent, "t": t, "scored": answer.scored, "t_th_score": int(answer.scores[-1])}
+        if method in SAMPLED:
+            return facts | self._sampled(params, sample)
+        if method == "steal":
+            return facts | {"balance": self.balance, "makespan": self._steal()}
+        return facts | {"ms": self._other(method, params, t)}
+
+    def _all(self, params: Params, full: bool) -> dict[str, Any]:
+        network = self._ready(full)
+        spent, found = self._warm(lambda: network.scores(self.everyone, params))
+        each = FULL_EDGE_BYTES if full else EDGE_BYTES
+        floor = (self.ego_edges * each + self.graph.m * MEMBER_BYTES) / self.bandwidth * 1e3
+        facts = {"ms": spent, "scores_sum": int(found.sum()), "floor_ms": floor, "floor_share": floor / spent["median"]}
+        if shares := getattr(network, "shares", []):
+            busy = [share.seconds for share in shares]
+            facts |= {"balance": self.balance, "shares": [vars(share) for share in shares]}
+            facts["imbalance"] = max(busy) * len(busy) / sum(busy)
+        elif full and params.model == "truss" and self.device.kind == "cuda":
+            triangles = network.triangles_of(self.everyone, params)
+            facts |= {"ego_triangles": triangles, "triangles_per_second": triangles / spent["median"] * 1e3}
+        return facts
+
+    def _other(self, method: str, params: Params, t: int) -> dict[str, Any]:
+        graph, everyone = self.graph, self.everyone
+        if method in ("cpu-div", "mcpu-div"):
+            threads = 1 if method == "cpu-div" else self.device.threads
+            cpu = Device("cpu", self.device.name, (), threads, "")
+            return warm(lambda: search(build_network(graph, threads, full=True), params, t), self.repeat, cpu)[0]
+        if self.device.kind == "cpu":
+            if method != "extract":
+                raise UsageError(f"{method} is timed on a GPU; use --device cuda")
+            return self._warm(lambda: egos.extract(graph, everyone, self.device.threads))[0]
+        from gpukit.diversity import egos_cuda
+        from gpukit.papers.diversity import baselines_cuda, scatter_cuda
+
+        if method == "no-gpu-ego":
+            given = baselines_cuda.NoGpuEgo(graph, full=True)
+            return self._warm(lambda: given.scores(everyone, params))[0]
+        if method == "scatter":
+            return self._warm(lambda: scatter_cuda.extract_scatter(graph))[0]
+        return self._warm(lambda: egos_cuda.extract(graph, everyone))[0]
+
+    def _steal(self) -> float:
+        """Return the makespan over an even share where the estimate is the degree, and the time edges ** 1.5."""
+        plain = build_network(self.graph, self.device.threads)
+        degrees = np.diff(self.graph.indptr).astype(np.float64)
+        edges = plain.cost[plain.rank] - degrees
+        return makespan(degrees, edges**1.5, PRETENDED, self.balance)
+
+    def _sampled(self, params: Params, sample: int) -> dict[str, Any]:
+        """Time the decomposition of ego-networks of vertices spread evenly over the order of cost."""
+        count = min(sample or self.graph.n, self.graph.n)
+        plain = build_network(self.graph, self.device.threads)
+        by_cost = plain.order[np.argsort(plain.cost, kind="stable")]
+        vertices = by_cost[(np.arange(count) + 0.5).astype(np.int64) * self.graph.n // count]
+        baseline = EgoByEgo(self.graph, self.device)
+        spent, _ = warm(lambda: baseline.scores(vertices, params), 1, self.device)
+        return {"ms": spent, "vertices": count, "of": self.graph.n, "ms_scaled": spent["median"] * self.graph.n / count}

@@ -1,0 +1,106 @@
+"""Campaigns of MERIT and its competitors, timed warm, in the same hidden worlds."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from statistics import mean
+from typing import Any
+
+import numpy as np
+
+from gpukit.device.select import Device
+from gpukit.device.timing import PhaseTimer, marker, profiled, synchroniser
+from gpukit.graph.csr import Graph
+from gpukit.merit import Params, Result, SimulatedWorld
+from gpukit.merit.problem import check
+from gpukit.papers.merit.baselines import configure
+from gpukit.papers.merit.factory import simulate
+
+BYTES_PER_MEMBER = 16 + 32 + 8 + 8
+"""Least memory traffic of a drawn member: its row, a sector of in-neighbours, a bit set and cleared, itself stored."""
+
+WARM_ETA = 50
+"""Target of the campaign that loads compiled code on a CPU; on a GPU it is a whole one, in a world of its own."""
+
+
+def measure(
+    graph: Graph,
+    params: Params,
+    method: str,
+    device: Device,
+    *,
+    tables: Mapping[str, np.ndarray] | None,
+    worlds: int,
+    groups: int,
+    bandwidth: float,
+) -> dict[str, Any]:
+    """Run a campaign in each of the worlds 0 … worlds - 1; these alone are what a profiler is shown.
+
+    Parameters
+    ----------
+    graph, params, device, tables, groups
+        As for :func:`gpukit.merit.simulate`; the method changes them (:data:`gpukit.papers.merit.baselines.METHODS`).
+    method : str
+        Name of a method.
+    worlds : int
+        Campaigns, at least 1.
+    bandwidth : float
+        Bytes a second that the device's memory moves.
+
+    Returns
+    -------
+    dict
+        ``time_s``: mean, least, most and each of a campaign without the world's own time; ``phases_s``: means;
+        ``cost``: mean and each; means of ``rounds``, ``sets`` (of the last trials), ``probes``, ``updating_probes``;
+        ``members`` and ``memory``: most; ``floor_s``: the traffic of the probes at full bandwidth.
+    """
+    asked, where = configure(method, params, device)
+    check(graph, asked)  # before the first campaign, whose target is another
+    run(graph, asked if where.kind == "cuda" else _smaller(asked), worlds, where, tables, groups)
+    spent, phases, results = [], [], []
+    for number in range(worlds):
+        with profiled(where):
+            result, seconds = run(graph, asked, number, where, tables, groups)
+        spent.append(seconds["total"] - seconds["diffuse"] - seconds["transfer"])
+        phases.append(seconds)
+        results.append(result)
+    probes = mean(one.probes for one in results)
+    return {
+        "method": method,
+        "device": where.record(),
+        "params": {"eta": asked.eta, "batch": asked.batch, "model": asked.model, "epsilon": asked.epsilon}
+        | {"update": asked.update, "ids": asked.ids, "certificate": asked.certificate, "seed": asked.seed},
+        "groups": groups,
+        "worlds": worlds,
+        "time_s": {"mean": mean(spent), "min": min(spent), "max": max(spent), "each": spent},
+        "phases_s": {name: mean(one.get(name, 0.0) for one in phases) for name in phases[0]},
+        "cost": {"mean": mean(one.amount for one in results), "each": [one.amount for one in results]},
+        "rounds": mean(len(one.rounds) for one in results),
+        "sets": mean(sum(turn.sets for turn in one.rounds) for one in results),
+        "probes": probes,
+        "updating_probes": mean(one.updating_probes for one in results),
+        "members": max(one.members for one in results),
+        "memory": max(one.memory for one in results),
+        "planned_memory": max(one.planned_memory for one in results),
+        "floor_s": probes * BYTES_PER_MEMBER / bandwidth,
+    }
+
+
+def run(
+    graph: Graph,
+    params: Params,
+    number: int,
+    device: Device,
+    tables: Mapping[str, np.ndarray] | None,
+    groups: int,
+) -> tuple[Result, dict[str, float]]:
+    """Return a campaign in one world, and its seconds by phase."""
+    timer = PhaseTimer(synchroniser(device), marker(device))
+    with timer.phase("diffuse"):
+        world = SimulatedWorld(graph, params.model, params.seed, number)
+    used = tables if params.model == "ic" and params.storage != "global" else None
+    result = simulate(graph, params, world, device, groups=groups, tables=used, timer=timer)
+    return result, timer.seconds()
+
+
+def _smaller(params: Params) -> Params:
+    return replace(params, eta=min(params.eta, max(params.batch + 1, WARM_ETA)))

@@ -1,0 +1,1 @@
+"""The commands that time systems and rebuild papers."""

@@ -1,0 +1,84 @@
+"""Queries with the ablations of the paper as printed, and with checks; on the CPU."""
+
+import math
+from collections.abc import Callable
+from decimal import Decimal, localcontext
+from typing import Any
+
+import numpy as np
+
+from gpukit.kpar.index import Index, hubs_of
+from gpukit.kpar.problem import CONTEXT, ONE, Constants, Result, Sources, Step, check_k
+from gpukit.kpar.query import Prepared, answer_batch
+
+
+def query(
+    prepared: Prepared,
+    sources: Sources,
+    k: int,
+    *,
+    threads: int = 1,
+    to_end: bool = False,
+    printed: bool = False,
+    resort: bool = False,
+    watch: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Result:
+    """Answer a batch as :func:`gpukit.kpar.query.query` does, with ablations or checks.
+
+    Parameters
+    ----------
+    prepared, sources, k, threads, to_end, progress
+        As there.
+    printed : bool
+        Whether to stop by the test as printed in the paper, without the guarantee.
+    resort : bool
+        Whether to draw walks at δ_min as a last resort, as printed, instead of going on to δ_end.
+    watch : bool
+        Whether to check after every round that residues and reserves sum to one, which takes long.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    UsageError
+        If k is out of range.
+    RuntimeError
+        If ``watch`` finds a round whose sum is not one.
+    """
+    from gpukit.papers.kpar import query_cpu
+
+    check_k(k, prepared.graph.n)
+    schedule = prepared.schedule(k, to_end, short=resort, patient=not (printed or resort))
+    test = printed_bounds(prepared.constants, schedule[0], prepared.index) if printed else np.empty((0, 2))
+    worth = walk_worth(prepared.constants) if resort else 0
+
+    def answer(*given: Any) -> None:
+        *inputs, space, out = given
+        if wrong := query_cpu.answer(*inputs, test, worth, watch, space, out):
+            raise RuntimeError(f"{wrong} rounds of a push lost or gained mass")
+
+    return answer_batch(answer, prepared, sources, k, schedule, threads, progress)
+
+
+def walk_worth(constants: Constants) -> int:
+    """Return the residue of a walk of the last resort in units of 2**-62 (line 28 of algorithm 3, at δ_min)."""
+    with localcontext(CONTEXT):
+        e = Decimal(repr(constants.params.epsilon))
+        return int(ONE * e * e * constants.delta_min / (4 * (e / 3 + 2) * constants.log_term))
+
+
+def printed_bounds(constants: Constants, schedule: list[Step], index: Index) -> np.ndarray:
+    """Return (steps, 2) float64 for the printed stop test: the constant of (12), and the bound (11).
+
+    Vertices of H, where more than 8ψ walks end, count as processed; an index with the list is not searched for them.
+    """
+    e = constants.params.epsilon
+    hubs = index.hubs if index.hubs is not None else hubs_of(index.arrivals, constants)
+    others = int(np.delete(index.arrivals, hubs).max(initial=0))
+    top, delta_min = 2 * e / 3 + 2, float(constants.delta_min)
+    return np.array(
+        [(top / (e * e * math.sqrt(one.delta * delta_min)), one.delta / 2 + one.rho / ONE * others) for one in schedule]
+    )

@@ -1,0 +1,371 @@
+"""What a paper claims, judged by the rebuilt rows: reproduced, contradicted, or not decided and why.
+
+The claims are typed in ``workflow/paper/claims``, whose README has the rules.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from gpukit.errors import InputError
+from gpukit.papers.report.publications import PUBLICATIONS, SCALES
+from gpukit.papers.report.rules import Point, Rule, Series, parse_rule
+from gpukit.report.records import Kind, Row, of, read_typed
+
+CLAIM = (
+    *("claim", "section", "text", "printed", "kind", "item"),
+    *("quantity", "graphs", "x", "of", "over", "rule", "tolerance"),
+)
+"""Columns of a table of claims."""
+
+TYPED = ("claim", "section", "text", "printed", "kind", "item")
+"""Columns of a claim that its verdict has, too."""
+
+JUDGED = ("publication", "scale", *TYPED, "measured", "verdict", "why")
+"""Columns of a table of verdicts."""
+
+REPRODUCED, CONTRADICTED, UNDECIDED = VERDICTS = ("reproduced", "contradicted", "not decided")
+
+REPEATS = 5
+"""The fewest runs that decide about a speed."""
+
+SIZES = ("vertices", "edges")
+"""Names of the claims that have the sizes of the paper's graphs."""
+
+_NA = "NA"
+_SIDE = re.compile(r"([^{:]*)(?:: ([^{]*))?(?:\{(.*)\})?")
+
+
+class Side(NamedTuple):
+    """What the values of a claim are of: methods (the smallest counts), a quantity, and what their setting says."""
+
+    methods: tuple["Method", ...]
+
+
+class Method(NamedTuple):
+    """A pattern of methods, a quantity (none: the claim's), and the words that the setting of its rows has to have."""
+
+    pattern: str
+    quantity: str
+    words: tuple[str, ...]
+
+
+class Lack(Exception):
+    """Why a graph has no value for a claim."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A row of a table of claims, understood."""
+
+    row: Row
+    rule: Rule | None
+    graphs: tuple[str, ...]
+    places: Mapping[str, tuple[float, ...]]
+    of: Side
+    over: Side | None
+
+    @property
+    def kind(self) -> str:
+        """``speed``, ``value``, ``proof`` or ``missing``."""
+        return str(self.row["kind"])
+
+
+def read_claims(path: str) -> list[Claim]:
+    """Read a table of claims.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or broken, or a rule or a number in it is none.
+    """
+    rows = read_typed(path, dict.fromkeys(CLAIM, str), "a table of claims")
+    claims = []
+    for number, row in enumerate(rows, start=2):
+        try:
+            claims.append(_understood(row))
+        except ValueError as error:
+            raise InputError(f"{path}, line {number} ({row['claim']}): {error}") from None
+    if twice := next((one for one in claims if len(of(rows, claim=one.row["claim"])) > 1), None):
+        raise InputError(f"{path}: two claims are called {twice.row['claim']}; each needs a name of its own")
+    return claims
+
+
+def _understood(row: Row) -> Claim:
+    if row["kind"] in ("proof", "missing"):
+        if row["kind"] == "proof" and row["rule"].partition(" ")[0] not in (REPRODUCED, CONTRADICTED):
+            raise ValueError(f"{row['rule']!r} is no verdict; a proof is {REPRODUCED} or {CONTRADICTED} by something")
+        return Claim(row, None, (), {}, Side(()), None)
+    if row["kind"] not in ("speed", "value"):
+        raise ValueError(f"{row['kind']!r} is no kind; choose speed, value, proof or missing")
+    graphs = tuple(row["graphs"].split())
+    if not graphs:
+        raise ValueError("a rule is about graphs; name them")
+    rule = parse_rule(row["rule"], float(row["tolerance"]), graphs)
+    places = _places(row["x"], graphs)
+    if rule.place is not None and any(rule.place not in each for each in places.values()):
+        raise ValueError(f"{rule.text!r} needs the place {rule.place:g} in x")
+    over = _side(row["over"]) if row["over"] else None
+    return Claim(row, rule, graphs, places, _side(row["of"]), over)
+
+
+def _side(text: str) -> Side:
+    methods = []
+    for one in text.split(" | "):
+        found = _SIDE.fullmatch(one)
+        if found is None:
+            raise ValueError(f"{one!r} is not METHOD: QUANTITY {{SETTING}}")
+        words = tuple(word for word in (found[3] or "").split("; ") if word)
+        methods.append(Method(found[1].strip(), (found[2] or "").strip(), words))
+    return Side(tuple(methods))
+
+
+def _places(text: str, graphs: tuple[str, ...]) -> dict[str, tuple[float, ...]]:
+    """Return the places on the axis of each graph; none where any will do."""
+    if ":" not in text:
+        return dict.fromkeys(graphs, tuple(map(float, text.split())))
+    places = {
+        graph: tuple(map(float, each.split(","))) for graph, _, each in (one.partition(":") for one in text.split())
+    }
+    if places.keys() != set(graphs):
+        raise ValueError(f"x names {', '.join(sorted(places))}, and the graphs are {', '.join(graphs)}")
+    return places
+
+
+def joined(tables: Sequence[Sequence[Row]]) -> list[Row]:
+    """Return the rows of several tables ``items``: of an item on a graph those of the last table that measured it."""
+    last = {
+        (row["item"], row["graph"]): number for number, rows in enumerate(tables) for row in rows if row["ours"] != _NA
+    }
+    return [
+        row
+        for number, rows in enumerate(tables)
+        for row in rows
+        if last.get((row["item"], row["graph"]), number) == number
+    ]
+
+
+def judge(claims: Sequence[Claim], rows: Sequence[Row], paper: str, scale: str) -> list[Row]:
+    """Judge the claims of a paper.
+
+    Parameters
+    ----------
+    claims : sequence of Claim
+        From :func:`read_claims`.
+    rows : sequence of dict
+        Of the table ``items``, those of that paper.
+    paper : str
+        A key of :data:`gpukit.papers.report.publications.PUBLICATIONS`.
+    scale : str
+        The scale it was built at; ``smoke`` decides about no speed.
+
+    Returns
+    -------
+    list of dict
+        With the keys :data:`JUDGED`, in the order of the claims.
+
+    Raises
+    ------
+    InputError
+        If a number in a row is none.
+    """
+    for row in rows:
+        _check_numbers(row)
+    evidence = Evidence(rows, {claim.row["claim"]: claim for claim in claims if claim.row["claim"] in SIZES})
+    judged = []
+    for claim in claims:
+        measured, verdict, why = _verdict(claim, evidence, scale)
+        judged.append(
+            {"publication": paper, "scale": scale}
+            | {name: claim.row[name] for name in TYPED}
+            | {"measured": measured, "verdict": verdict, "why": why}
+        )
+    return judged
+
+
+def _check_numbers(row: Row) -> None:
+    """Raise InputError where a number of a rebuilt row is none."""
+    try:
+        int(row["repeats"])
+        _ = [float(row[name]) for name in ("ours", "ours_sd", "x") if row[name] not in (_NA, "")]
+    except ValueError as error:
+        raise InputError(f"the row of {row['graph']} in {row['item']} is broken: {error}; rebuild the item") from None
+
+
+def _verdict(claim: Claim, evidence: "Evidence", scale: str) -> tuple[str, str, str]:
+    """Return what was measured, the verdict, and why."""
+    if claim.kind == "missing":
+        return "", UNDECIDED, claim.row["rule"]
+    if claim.kind == "proof":
+        verdict, _, where = claim.row["rule"].partition(" ")
+        return "", verdict, where
+    if claim.kind == "speed" and scale == "smoke":
+        return "", UNDECIDED, "smoke scale decides nothing about speed"
+    assert claim.rule is not None
+    series: dict[str, list[Series]] = {}
+    lacks: dict[str, str] = {}
+    for graph in claim.graphs:
+        try:
+            series[graph] = evidence.series(claim, graph)
+        except Lack as lack:
+            lacks[graph] = str(lack)
+    found = claim.rule.decide(series)
+    standing = [graph for graph in series if evidence.is_stand_in(graph)]
+    notes = [f"on stand-ins of the same size: {', '.join(standing)}"] if standing else []
+    if found.holds is not None and (not lacks or found.final):
+        notes = [found.said, *notes] if found.said else notes
+        return found.measured, REPRODUCED if found.holds else CONTRADICTED, "; ".join(notes)
+    if found.measured:
+        partly = "too much spread to say" if found.holds is None else "holds" if found.holds else "does not hold"
+        notes = [f"{partly} on {', '.join(series)}", *notes]
+    return found.measured, UNDECIDED, "; ".join([*notes, *_grouped(lacks)])
+
+
+def _grouped(lacks: Mapping[str, str]) -> list[str]:
+    """Return each reason once, with its graphs."""
+    reasons: dict[str, list[str]] = {}
+    for graph, reason in lacks.items():
+        reasons.setdefault(reason, []).append(graph)
+    return [f"{', '.join(graphs)}: {reason}" for reason, graphs in reasons.items()]
+
+
+class Evidence:
+    """The rebuilt rows of a paper, and the sizes of its graphs in print.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        The table ``items``.
+    sizes : mapping of str to Claim
+        The claims :data:`SIZES`, as far as there are such.
+    """
+
+    def __init__(self, rows: Sequence[Row], sizes: Mapping[str, Claim]) -> None:
+        self.rows = [row for row in rows if row["ours"] != _NA]
+        self.sizes = sizes
+
+    @cached_property
+    def data(self) -> dict[str, str]:
+        """What each graph is: ``real``, or a stand-in and how it was made."""
+        return {row["graph"]: row["data"] for row in self.rows}
+
+    def is_stand_in(self, graph: str) -> bool:
+        """Return whether a graph is a synthetic one in the place of the paper's."""
+        return self.data.get(graph, "").startswith("stand-in")
+
+    def series(self, claim: Claim, graph: str) -> list[Series]:
+        """Return the values of a claim on a graph by x, one series for each method that a pattern fits; raises Lack."""
+        self._check_size(claim, graph)
+        tops = self._values(claim, claim.of, graph)
+        if claim.over is not None:
+            bottoms = self._values(claim, claim.over, graph)
+            tops = [
+                {x: point.over(bottom[x]) for x, point in top.items() if x in bottom}
+                for top in tops
+                for bottom in bottoms
+            ]
+        places = claim.places[graph]
+        chosen = []
+        for values in tops:
+            if absent := [f"{x:g}" for x in places if x not in values]:
+                raise Lack(f"no value at x = {', '.join(absent)}")
+            if not values:
+                raise Lack("no values of both methods at the same place")
+            chosen.append({x: values[x] for x in places or sorted(values)})
+        return chosen
+
+    def _check_size(self, claim: Claim, graph: str) -> None:
+        """Raise Lack where a graph is another than the paper's, or of another size."""
+        if graph not in self.data:
+            raise Lack("not measured")
+        stand_in = self.is_stand_in(graph)
+        if stand_in and claim.kind == "value":
+            raise Lack("a stand-in")
+        for name in SIZES if stand_in else SIZES[:1]:
+            size = self.sizes.get(name)
+            if size is None or graph not in size.graphs or size is claim:
+                continue
+            assert size.rule is not None
+            found = [row for row in of(self.rows, item=size.row["item"], graph=graph) if row["quantity"] == name]
+            wanted = size.rule.numbers[size.graphs.index(graph)]
+            if not found or abs(float(found[0]["ours"]) / wanted - 1) > max(size.rule.tolerance, 0.01):
+                has = f"{float(found[0]['ours']):,.0f}" if found else "unknown"
+                raise Lack(f"{has} {name}, the paper's graph has {wanted:,.0f}")
+
+    def _values(self, claim: Claim, side: Side, graph: str) -> list[dict[float, Point]]:
+        """Return the values of a side by x; of several methods the smallest."""
+        found: list[dict[str, dict[float, Point]]] = []
+        lacks = []
+        for method in side.methods:
+            try:
+                found.append(self._of_method(claim, method, graph))
+            except Lack as lack:
+                lacks.append(lack)
+        if not found:
+            raise lacks[0]
+        if len(found) == 1:
+            return list(found[0].values())
+        # Of competitors those count that ran; at each place the smallest value.
+        best: dict[float, Point] = {}
+        for values in (values for one in found for values in one.values()):
+            for x, point in values.items():
+                best[x] = min(best.get(x, point), point)
+        return [best]
+
+    def _of_method(self, claim: Claim, method: Method, graph: str) -> dict[str, dict[float, Point]]:
+        """Return the values of a method by x, for each name that its pattern fits; raises Lack."""
+        pattern = re.compile(".*".join(map(re.escape, method.pattern.split("*"))))
+        quantity = method.quantity or claim.row["quantity"]
+        name = method.pattern or "it"
+        rows = of(self.rows, item=claim.row["item"], graph=graph, quantity=quantity)
+        rows = [row for row in rows if pattern.fullmatch(row["method"])]
+        if not rows:
+            raise Lack(f"no {quantity} of {name}")
+        fitting = [row for row in rows if _says(row["setting"], method.words)]
+        if not fitting:
+            ran = rows[0]["setting"].replace("; ", ", ") or "no setting"
+            raise Lack(f"{name} ran with {ran}, not {', '.join(method.words)}")
+        if claim.kind == "speed" and (few := [row for row in fitting if int(row["repeats"]) < REPEATS]):
+            raise Lack(f"{name} has {few[0]['repeats']} of {REPEATS} runs")
+        values: dict[str, dict[float, Point]] = {}
+        for row in fitting:
+            values.setdefault(row["method"], {})[float(row["x"] or "nan")] = _point(row)
+        return {one: {0.0 if math.isnan(x) else x: point for x, point in by_x.items()} for one, by_x in values.items()}
+
+
+def _point(row: Row) -> Point:
+    """Return a value, and two standard errors of it relative to it."""
+    value, runs = float(row["ours"]), int(row["repeats"])
+    spread = 0.0 if row["ours_sd"] == _NA or not value else float(row["ours_sd"]) / abs(value)
+    return Point(value, 2 * spread / math.sqrt(runs))
+
+
+def _says(setting: str, words: Iterable[str]) -> bool:
+    """Return whether a setting has some words; ``GPU`` and ``4 GPUs`` fit its device."""
+    device = re.search(r"(\d+) × ", setting)
+    if device:
+        setting += f"; GPU; {device[1]} GPU{'s' if device[1] != '1' else ''}"
+    return all(re.search(rf"(?<![\w.]){re.escape(word)}(?![\w.])", setting) for word in words)
+
+
+def count(rows: Iterable[Row]) -> dict[str, int]:
+    """Return how many verdicts of each kind there are."""
+    verdicts = [row["verdict"] for row in rows]
+    return {one: verdicts.count(one) for one in VERDICTS}
+
+
+def _judged(path: str) -> list[Row]:
+    """Return the rows of a table of verdicts; raises InputError where paper, scale or verdict is none."""
+    rows = read_typed(path, dict.fromkeys(JUDGED, str), "a table by `gpukit report claims`")
+    for number, row in enumerate(rows, start=2):
+        for name, known in (("publication", PUBLICATIONS), ("scale", SCALES), ("verdict", VERDICTS)):
+            if row[name] not in known:
+                raise InputError(f"{path}, line {number}: {row[name]!r} is no {name}; known: {', '.join(known)}")
+    return rows
+
+
+KINDS = {"claims": Kind({}, dict.fromkeys(JUDGED, str), _judged)}
+"""The table of verdicts."""

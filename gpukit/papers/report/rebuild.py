@@ -1,0 +1,303 @@
+"""A paper's tables and figures rebuilt: what was measured here beside the value that the paper prints.
+
+The printed values are typed from the papers' text, in ``workflow/paper``; of figures, those that it repeats.
+"""
+
+from collections.abc import Mapping
+from statistics import geometric_mean, mean, median, stdev
+from typing import Any
+
+from gpukit.errors import InputError, UsageError
+from gpukit.papers.report import items
+from gpukit.papers.report.items import ITEMS, NAMES
+from gpukit.papers.report.observations import Item, Observation
+from gpukit.report.figure import draw, legend, line_style
+from gpukit.report.records import Kind, Row, need_rows, of, read_typed
+from gpukit.report.style import MUTED
+from gpukit.report.text import label
+
+COLUMNS = ("item", "graph", "data", "method", "setting", "x", "quantity", "unit", "repeats", "ours", "ours_sd", "paper")
+"""Columns of a rebuilt item; NA where there is no value."""
+
+KEY = ("graph", "method", "x", "quantity", "unit")
+"""What an observation and a printed value go by."""
+
+NA = "NA"
+
+SEVERAL = "several graphs"
+"""What a row was measured on that is of no graph of its own."""
+
+SOURCES = {"ours": "", "paper": " in the paper"}
+"""The columns that are drawn, and what they add to the name in the legend."""
+
+SIZES = {"vertices": "n_vertices", "edges": "m_edges"}
+"""Quantities that say how large a graph is, and the columns of the table of graphs that hold them."""
+
+DEGREE = "average degree"
+"""What else says how large a graph is."""
+
+SAME_SIZE = 0.05
+"""How far the size of a graph may be off the printed one, which may be rounded, so that values stand side by side."""
+
+OTHER = ", another size"
+"""What the legend adds for values that are printed for such a graph; their dots are faint."""
+
+CLOSE = ("precision", "ndcg", "spread")
+"""Words in the names of quantities that differ by little, and would not be told apart beside zero."""
+
+ANOTHER_SIZE = "printed for "
+"""What the setting of a row begins with that holds what the paper prints of a graph of another size."""
+
+
+def _rows(path: str) -> list[Row]:
+    rows = read_typed(path, dict.fromkeys(COLUMNS, str), "a table by `gpukit report paper`")
+    return [{name: row[name] for name in COLUMNS[1:]} for row in rows]
+
+
+KINDS = items.KINDS | {
+    "items": Kind({"publication": str, "item": str}, dict.fromkeys(COLUMNS[1:], str), _rows),
+}
+"""The tables that only papers need."""
+
+
+def rebuild(paper: str, item: str, tables: Mapping[str, list[Row]], printed_file: str) -> list[Row]:
+    """Set what was measured beside what the paper prints.
+
+    Parameters
+    ----------
+    paper, item : str
+        A key of :data:`gpukit.papers.report.items.ITEMS`, and one below it.
+    tables : mapping of str to list of dict
+        Rows of the tables that the item needs, and of ``graphs``.
+    printed_file : str
+        TSV file of the values that the paper prints: item, graph, method, x, quantity, unit, paper.
+
+    Returns
+    -------
+    list of dict
+        With the keys :data:`COLUMNS`. Repeated observations are one row, with their mean and standard deviation. A
+        printed value without an observation is a row of its own, and so is that of a graph of another size, whose
+        setting says so; sizes themselves stand side by side.
+
+    Raises
+    ------
+    InputError
+        If the file of printed values is broken.
+    UsageError
+        If there is no such item, or a table is missing.
+    """
+    wanted = wanted_item(paper, item)
+    for kind in ("graphs", *wanted.needs):
+        if kind not in tables:
+            raise UsageError(f"{item} needs the table {kind}; add --table {kind}=FILE")
+    # What was measured: observations with the same key are repetitions.
+    values: dict[tuple[str, ...], list[Observation]] = {}
+    for one in wanted.observe(tables):
+        values.setdefault(one.key, []).append(one)
+    data = {row["graph"]: row["data"] for row in tables["graphs"]}
+    typed = _printed(printed_file)
+    others = _other_sizes(tables["graphs"], typed)
+    left = {tuple(row[name] for name in KEY): row["paper"] for row in of(typed, item=item)}
+    rows = []
+    for key, several in values.items():
+        found = [one.value for one in several]
+        measured: Row = {"ours": _digits(mean(found)), "ours_sd": f"{stdev(found):.3g}" if len(found) > 1 else NA}
+        measured |= {"setting": several[0].setting, "data": data.get(key[0], SEVERAL), "repeats": len(found)}
+        beside = key[0] not in others or several[0].quantity in (*SIZES, DEGREE)
+        rows.append(_row(item, key) | measured | {"paper": left.pop(key, NA) if beside else NA})
+    # What the paper prints, and nothing here was measured of that could stand beside it.
+    for key, value in left.items():
+        absent: Row = {"ours": NA, "ours_sd": NA, "setting": others.get(key[0], ""), "repeats": 0}
+        rows.append(_row(item, key) | absent | {"data": data.get(key[0], NA), "paper": value})
+    return rows
+
+
+def _other_sizes(graphs: list[Row], typed: list[Row]) -> dict[str, str]:
+    """Return the graphs that are of another size than the paper's, and the setting of values printed for these.
+
+    Names that stand for several graphs are of another size if one of them is.
+    """
+    found = {row["graph"]: row for row in graphs}
+    sizes: dict[str, dict[str, float]] = {}
+    for row in typed:
+        if row["quantity"] in SIZES and row["method"] == "":
+            sizes.setdefault(row["graph"], {})[row["quantity"]] = float(row["paper"])
+    others = {}
+    for graph, wanted in sizes.items():
+        if graph in found and any(
+            abs(found[graph][SIZES[name]] / value - 1) > SAME_SIZE for name, value in wanted.items()
+        ):
+            size, here = (
+                f"{each('vertices'):,.0f} vertices, {each('edges'):,.0f} edges"
+                for each in (wanted.__getitem__, lambda name, row=found[graph]: row[SIZES[name]])
+            )
+            others[graph] = f"{ANOTHER_SIZE}{size}; here {here}"
+    together = {row["graph"] for row in typed} - sizes.keys()
+    return others | {
+        name: f"{ANOTHER_SIZE}other sizes of {', '.join(those)}"
+        for name in together
+        if (those := [graph for graph in others if name != f"all but {graph}"])
+    }
+
+
+def _digits(value: float) -> str:
+    """Return a value with six digits, and whole numbers with all of theirs."""
+    return f"{value:.0f}" if value == int(value) and abs(value) < 1e15 else f"{value:.6g}"
+
+
+def wanted_item(paper: str, item: str) -> Item:
+    """Return an item of a paper by its name; raises UsageError if there is none."""
+    if item not in ITEMS[paper]:
+        raise UsageError(f"{paper} has no {item}; choose from {', '.join(ITEMS[paper])}")
+    return ITEMS[paper][item]
+
+
+def _row(item: str, key: tuple[str, ...]) -> Row:
+    return {"item": item, **dict(zip(KEY, key, strict=True))}
+
+
+def _printed(path: str) -> list[Row]:
+    """Return the printed values of a paper, as they are typed."""
+    rows = read_typed(path, dict.fromkeys(("item", *KEY, "paper"), str), "a file of printed values")
+    for number, row in enumerate(rows, start=2):
+        try:
+            float(row["paper"])
+        except ValueError:
+            raise InputError(f"{path}, line {number}: {row['paper']!r} is no number") from None
+    return rows
+
+
+def plot_item(paper: str, item: str, rows: list[Row], path: str) -> None:
+    """Draw the first quantity of an item; the paper's values are hollow.
+
+    With an axis: lines, a panel for each graph, or one for all where there is one method. Else a row of dots a graph.
+
+    Parameters
+    ----------
+    paper, item : str
+        As for :func:`rebuild`.
+    rows : list of dict
+        What it returned.
+    path : str
+        The SVG file to write.
+
+    Raises
+    ------
+    InputError
+        If there are no rows.
+    UsageError
+        If there is no such item, or matplotlib is not installed.
+    """
+    wanted = wanted_item(paper, item)
+    need_rows(rows, item)
+    rows = [row for row in rows if row["quantity"] == rows[0]["quantity"]]
+    graphs, methods = (list(dict.fromkeys(row[name] for row in rows)) for name in ("graph", "method"))
+    # A line is a method, or a graph where there is one method; graphs with several methods have a panel each.
+    standing = {row["graph"] for row in rows if row["data"].startswith("stand-in")}
+    panels = graphs if wanted.axis and len(graphs) > 1 and len(methods) > 1 else [""]
+    lines = graphs if wanted.axis and len(methods) == 1 else methods
+    columns, deep = min(2, len(panels)), -(-len(panels) // 2)
+    labels = {
+        f"{_label(row, lines is graphs)}{_tail(row, source)}" for row in rows for source in SOURCES if row[source] != NA
+    }
+    # Entries in a row of the legend, and room for its rows below the panels.
+    across = 2 if wanted.axis or max(map(len, labels)) > 20 else 3
+    height = (0.9 + 2.5 * deep if wanted.axis else 1.1 + 0.34 * len(graphs)) + 0.2 * -(-len(labels) // across)
+    with draw(path, f"{paper}-{item}", (3.6 * columns + 2.0 * (columns == 1), height)) as (figure, first):
+        grid = [first]
+        if len(panels) > 1:
+            first.remove()
+            grid = list(figure.subplots(deep, columns, sharex=True, squeeze=False).flat)
+        for axes, panel in zip(grid, panels, strict=False):
+            shown = [row for row in rows if panel in ("", row["graph"])]
+            for number, line in enumerate(lines):
+                points = [row for row in shown if line == row["graph" if lines is graphs else "method"]]
+                if points:
+                    name = _label(points[0], lines is graphs)
+                    _draw_points(axes, points, number, name, None if wanted.axis else graphs)
+            # Panels are to be compared: all have the same kind of scale.
+            _scale(axes, wanted, rows)
+            axes.grid(True)
+            axes.tick_params(labelbottom=True)
+            if panel:
+                axes.set_title(label(f"{panel}, a stand-in" if panel in standing else panel), loc="left")
+        # An odd number of panels leaves a place of the grid empty.
+        for axes in grid[len(panels) :]:
+            axes.remove()
+        if not wanted.axis:
+            first.set_yticks(range(len(graphs)), [label(graph) for graph in graphs])
+            first.set_ylim(len(graphs) - 0.4, -0.6)
+            first.tick_params(axis="y", length=0)
+        if len(panels) > 1:
+            figure.suptitle(wanted.title, x=0.01, ha="left", fontsize=10.5)
+        else:
+            first.set_title(wanted.title, loc="left", pad=18 if standing else 6)
+            if standing:
+                note = f"synthetic stand-ins: {len(standing)} of {len(graphs)} graphs"
+                first.annotate(note, (0, 1), (0, 5), xycoords="axes fraction", textcoords="offset points", color=MUTED)
+        legend(figure, grid[: len(panels)], columns=across)
+
+
+def _draw_points(axes: Any, rows: list[Row], number: int, name: str, places: list[str] | None) -> None:
+    """Draw ours as a line over x, or as dots at the places of the graphs, and the paper's as hollow dots."""
+    style = line_style(number)
+    dots = {"color": style["color"], "marker": style["marker"]}
+    looks: dict[str, dict[str, Any]] = {
+        "ours": {"markersize": 5},
+        "paper": {"markerfacecolor": "none", "markersize": 7.5},
+    }
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for source in looks:
+        for row in rows:
+            if row[source] != NA:
+                groups.setdefault((source, _tail(row, source)), []).append(row)
+    for (source, tail), points in groups.items():
+        text, look = label(name + tail), looks[source]
+        values = [float(row[source]) for row in points]
+        across = [float(row["x"]) for row in points] if places is None else values
+        up = values if places is None else [places.index(row["graph"]) for row in points]
+        stroke = style["linestyle"] if places is None and source == "ours" else "none"
+        axes.plot(across, up, label=text, linestyle=stroke, **dots, **look, alpha=0.45 if OTHER in tail else 1)
+
+
+def _tail(row: Row, source: str) -> str:
+    """Return what the legend says of a value after the name of its line."""
+    other = source == "paper" and row["setting"].startswith(ANOTHER_SIZE)
+    return SOURCES[source] + (OTHER if other else "")
+
+
+def _label(row: Row, with_graph: bool) -> str:
+    """Return what a line or dot of a row is called in the legend."""
+    return f"{row['graph']} {name_of(row['method'])}".strip() if with_graph else name_of(row["method"]) or "graph"
+
+
+def name_of(method: str) -> str:
+    """Return what people call a method; what follows a comma stays."""
+    head, comma, rest = method.partition(", ")
+    return NAMES.get(method) or NAMES.get(head, head) + comma + rest
+
+
+def _scale(axes: Any, wanted: Item, rows: list[Row]) -> None:
+    """Name the axes; make those logarithmic whose values ask for it; others begin at zero, unless values are close."""
+    logarithmic = _geometric([float(row[source]) for row in rows for source in SOURCES if row[source] != NA])
+    quantity, unit = rows[0]["quantity"], rows[0]["unit"]
+    axis, set_scale = (axes.yaxis, axes.set_yscale) if wanted.axis else (axes.xaxis, axes.set_xscale)
+    axis.set_label_text(label(f"{quantity}, {unit}" if unit != "1" else quantity))
+    set_scale("log" if logarithmic else "linear")
+    if logarithmic:
+        axis.set_minor_formatter("")
+    elif not any(word in quantity for word in CLOSE):
+        highest, set_limits = (axes.dataLim.ymax, axes.set_ylim) if wanted.axis else (axes.dataLim.xmax, axes.set_xlim)
+        set_limits(0, 1.05 * highest or 1)
+    if wanted.axis:
+        if not logarithmic:
+            axes.ticklabel_format(axis="y", useOffset=False)
+        axes.set_xscale("log" if _geometric([float(row["x"]) for row in rows if row["x"] != ""]) else "linear")
+        axes.set_xlabel(wanted.axis)
+
+
+def _geometric(values: list[float]) -> bool:
+    """Return whether values span a decade, and lie by their ratios rather than by their differences."""
+    if min(values) <= 0 or max(values) <= 10 * min(values):
+        return False
+    return abs(median(values) - geometric_mean(values)) < abs(median(values) - mean(values))

@@ -1,0 +1,121 @@
+"""What held of what the five papers claim, as Markdown: a page, and a short table for other texts."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from gpukit.errors import InputError
+from gpukit.files import read_text, write_text
+from gpukit.papers.report.claims import CONTRADICTED, REPRODUCED, UNDECIDED, VERDICTS, count
+from gpukit.papers.report.page import by_reason
+from gpukit.papers.report.publications import PUBLICATIONS, SCALES
+from gpukit.report.records import Row, of
+
+BEGIN, END = "<!-- reproduction -->", "<!-- /reproduction -->"
+"""Lines of a text between which the short table stands."""
+
+HEAD = """# What held of the papers' claims
+
+What each paper claims was typed, with the rule that decides it, before the rows that it is judged by were computed. A
+claim is *reproduced* or *contradicted* by graphs of the paper's size in the paper's setting, a speed by at least five
+runs whose spread allows it, or by a proof or a test; all else is *not decided*. The recorded rows of small scale are
+joined by those of graphs that ship with the project, at the paper's own settings. The papers' pages explain what is
+contradicted: [gIM](papers/gim.md#where-measurements-and-print-part),
+[IMGPU](papers/imgpu.md#where-measurements-and-print-part), [kPAR](papers/kpar.md#where-measurements-and-print-part),
+[MERIT](papers/merit.md#where-measurements-and-print-part),
+[structural diversity](papers/diversity.md#where-measurements-and-print-part). [Rebuilding a
+paper](workflow.md#rebuilding-a-paper) says how to run it at another scale. `make reproduction` writes this page.
+"""
+
+
+def page(tables: Sequence[list[Row]]) -> str:
+    """Return the page.
+
+    Parameters
+    ----------
+    tables : sequence of list of dict
+        Verdicts, a table by ``gpukit report claims`` for each paper.
+
+    Raises
+    ------
+    InputError
+        If a table is empty, of several papers, or two are of the same.
+    """
+    papers = _by_paper(tables)
+    lines = [HEAD, *_summary(papers), ""]
+    for paper, rows in papers.items():
+        about, scale = PUBLICATIONS[paper], rows[0]["scale"]
+        lines += [f"## {about.name}", "", f"{about.authors}: {about.title}; {about.where}."]
+        lines += [f"Judged by rows at {scale} scale: {SCALES[scale]}.", ""]
+        for verdict in (CONTRADICTED, REPRODUCED):
+            if found := of(rows, verdict=verdict):
+                lines += [f"### {about.name}: {verdict}", ""]
+                lines += _table(("claim", "in print", "measured here", "shown by, or noted"), map(_decided, found))
+        undecided = by_reason(rows)
+        lines += [f"### {about.name}: {UNDECIDED}", ""] if undecided else []
+        for why, those in undecided.items():
+            lines += [f"**{_text(why)}**", "", *(f"- {_name(one)}" for one in those), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def write_summary(tables: Sequence[list[Row]], path: str) -> None:
+    """Write the short table into a text, between the lines :data:`BEGIN` and :data:`END`.
+
+    Raises
+    ------
+    InputError
+        If the text lacks these lines, or as :func:`page` does.
+    """
+    text = read_text(path)
+    head, begin, rest = text.partition(BEGIN + "\n")
+    _, end, tail = rest.partition(END)
+    if not (begin and end):
+        raise InputError(f"{path} lacks the lines {BEGIN} and {END}, between which the table goes; add them")
+    write_text(path, head + begin + "\n".join(_summary(_by_paper(tables))) + "\n" + end + tail)
+
+
+def _by_paper(tables: Sequence[list[Row]]) -> dict[str, list[Row]]:
+    """Return the verdicts of each paper, in the order of the documentation."""
+    found: dict[str, list[Row]] = {}
+    for rows in tables:
+        papers = {row["publication"] for row in rows}
+        if len(papers) != 1 or papers <= found.keys():
+            raise InputError(
+                f"a table has verdicts on {', '.join(sorted(papers)) or 'no paper'}; give one for each paper"
+            )
+        found[papers.pop()] = rows
+    return {paper: found[paper] for paper in PUBLICATIONS if paper in found}
+
+
+def _summary(papers: dict[str, list[Row]]) -> list[str]:
+    head = ("paper", "scale", *VERDICTS)
+    rows = [
+        (PUBLICATIONS[paper].name, rows[0]["scale"], *map(str, count(rows).values())) for paper, rows in papers.items()
+    ]
+    return _table(head, rows)[:-1]
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    rule = ["---:" if name in VERDICTS else "---" for name in head]
+    return [f"| {' | '.join(row)} |" for row in (head, rule, *rows)] + [""]
+
+
+def _decided(row: Row) -> tuple[str, ...]:
+    shown = row["measured"] or "by proof"
+    return f"{_text(row['text'])} ({row['section']})", _text(row["printed"]), _text(shown), _reference(row["why"])
+
+
+def _name(row: Row) -> str:
+    """Return a claim that is not decided, and what there is of it."""
+    return f"{_text(row['text'])} ({row['section']})" + (f": {_text(row['measured'])}" if row["measured"] else "")
+
+
+def _reference(why: str) -> str:
+    """Return a note; a page of the documentation as a link, a test as code."""
+    if found := re.fullmatch(r"docs/([\w/-]+\.md)(#[\w-]+)?", why):
+        return f"[{found[1]}]({found[1]}{found[2] or ''})"
+    return f"`{why}`" if why.startswith("tests/") else _text(why)
+
+
+def _text(text: str) -> str:
+    """Return a text of which Markdown makes nothing else."""
+    return re.sub(r"([|*_<\[`])", r"\\\1", text)
