@@ -86,7 +86,7 @@ gpu-sanitize: $(VENV)/.stamp-gpu
 BENCH := $(patsubst %,results/bench/%.h5,soc-Epinions1 soc-Slashdot0902)
 
 bench: $(VENV)/.stamp-demo $(BENCH)
-	$(RUN) gpukit bench gim $(BENCH) --out results/bench/gim.json
+	$(RUN) gpukit papers bench gim $(BENCH) --out results/bench/gim.json
 
 .SECONDEXPANSION:
 results/bench/%.h5: $$(wildcard data/$$*.txt.*) | $(VENV)/.stamp-demo
@@ -111,13 +111,13 @@ reproduction: $(VENV)/.stamp-demo
 	    if [ -z "$$items" ]; then continue; fi; \
 	    table=results/reproduction/$$(echo $$folder | tr / -)-$$paper.tsv; \
 	    tables="$$tables --items $$table"; \
-	    printf 'report table items'; \
+	    printf 'papers report table items'; \
 	    for item in $$items; do printf " $$paper/%s=%s" $$(basename $$item .tsv) $$item; done; \
 	    echo " --out $$table"; \
 	  done; \
-	  echo "report claims workflow/paper/claims/$$paper.tsv$$tables --scale $(AT) --out results/reproduction/$$paper.tsv"; \
+	  echo "papers report claims workflow/paper/claims/$$paper.tsv$$tables --scale $(AT) --out results/reproduction/$$paper.tsv"; \
 	done > results/reproduction/commands.txt
-	echo "report reproduction $(PAPERS:%=results/reproduction/%.tsv) --out docs/reproduction.md --into README.md" \
+	echo "papers report reproduction $(PAPERS:%=results/reproduction/%.tsv) --out docs/reproduction.md --into README.md" \
 	  >> results/reproduction/commands.txt
 	$(RUN) gpukit batch results/reproduction/commands.txt
 

@@ -33,7 +33,6 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("merit", "gpukit.cli.merit:app", "Minimum-cost seeding in rounds, with what was observed in between."),
     ("diversity", "gpukit.cli.diversity:app", "Structural diversity: vertices with many social contexts."),
     ("evaluate", "gpukit.cli.evaluate:app", "Check results by independent methods."),
-    ("bench", "gpukit.papers.cli.bench:app", "Time systems side by side."),
     ("report", "gpukit.cli.report:app", "Tables, figures and a page out of run records and artifacts."),
     ("inspect", "gpukit.cli.artifacts:inspect", "Show what an artifact holds."),
     ("verify", "gpukit.cli.artifacts:verify", "Check artifacts: structure, checksums, meaning."),
@@ -41,9 +40,13 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("export", "gpukit.cli.export:export", "Write an artifact as a table: CSV, TSV, JSON, Parquet."),
     ("demo", "gpukit.cli.demo:demo", "Run every system on real graphs, or on yours, and write a report."),
     ("workflow", "gpukit.cli.workflow:app", "The Snakemake workflow, in a folder of your own."),
+    ("papers", "gpukit.papers.cli.app:app", "Rebuild the papers: ablations, competitors, timed runs, claims."),
     ("batch", "gpukit.cli.batch:batch", "Run several commands in one process."),
     ("warm-up", "gpukit.cli.warm_up:warm_up", "Compile the CPU's code of all commands ahead, as for an image."),
 )
+
+ALIASES = {"bench": ["papers", "bench"]}
+"""Commands by the names that they had before; until version 0.2."""
 
 INTERNAL = 70
 
@@ -78,6 +81,7 @@ class LazyGroup(Group):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the real command of the first argument."""
+        args = [*ALIASES.get(args[0], args[:1]), *args[1:]]
         self.commands = {name: self.get_command(ctx, name) for name, _, _ in COMMANDS}  # for "Did you mean"
         name, found, rest = super().resolve_command(ctx, args)
         return name, found and _load(name), rest

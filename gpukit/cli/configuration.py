@@ -81,8 +81,6 @@ def check_configuration(
             _check_probabilities(entry, config, places)
         except GpukitError as error:
             raise InputError(f"{where}[{number}] ({entry['name']}): {error}") from None
-    if paper:
-        _check_paper(config, scale)
 
 
 def _check_schema(config: dict[str, Any], schema: Path) -> None:
@@ -368,43 +366,6 @@ def _shipped() -> dict[str, int]:
     from gpukit.datasets.catalogue import load_catalogue
 
     return {one.shipped: one.n for one in load_catalogue().values() if one.shipped}
-
-
-def _check_paper(config: dict[str, Any], scale: dict[str, Any]) -> None:
-    """Check the measures and experiments behind a paper's tables and figures."""
-    from gpukit.papers.report.items import DENSITY, ITEMS
-
-    paper = config["paper"]
-    graphs = [entry["name"] for entry in scale["graphs"]]
-    for name, one in scale["measures"].items():
-        key = f"scales.{config['scale']}.measures.{name}"
-        if not re.fullmatch(NAME, name):
-            raise InputError(f"{key[:120]!r}: a measure's name is a file name of letters, digits, dots, - and _")
-        check_measure(key, one["command"])
-        if lost := [item for item in one["items"] if item not in ITEMS[paper]]:
-            raise InputError(f"{key}.items: {lost[0]!r} is no item of paper {paper}; known: {', '.join(ITEMS[paper])}")
-        if lost := [graph for graph in one["graphs"] if graph not in graphs]:
-            raise InputError(f"{key}: a measure names the graph {lost[0]}, which this scale does not have")
-    for name, one in config["experiments"].items() if paper == "gim" else ():
-        if name not in ITEMS[paper] or name == "table-1":
-            raise InputError(f"experiments: {name[:60]!r} shows no runs of gIM; known: {', '.join(ITEMS[paper])}")
-        dense = one["graphs"] == "density"
-        if not any(graph.startswith(DENSITY) == dense for graph in graphs):
-            raise InputError(f"experiments.{name}.graphs is {one['graphs']}, and this scale has no such graph; add one")
-    for graph in graphs if paper == "gim" else ():
-        if graph.startswith(DENSITY) and not re.fullmatch(rf"{DENSITY}[0-9]{{1,9}}", graph):
-            raise InputError(f"graph {graph}: {DENSITY}R is the graph of density R, a number, as in {DENSITY}8")
-
-
-def check_measure(key: str, command: str) -> None:
-    """Check that the command of a measure exists, with its options; raise InputError."""
-    given = words(command, key)
-    options = command_options(key, given[:2], ["G.h5", *given[2:]])
-    lists = [value if isinstance(value, list | tuple) else [value] for value in options.values()]
-    if ["G.h5"] not in [[str(one) for one in values] for values in lists]:
-        raise InputError(f"{key}: {command[:80]!r} takes another argument than a graph; name options alone")
-    for name in OWN_OPTIONS & options.keys():
-        raise InputError(f"{key}: {name} is the workflow's to say; leave it out")
 
 
 def words(text: str, key: str) -> list[str]:

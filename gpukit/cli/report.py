@@ -1,14 +1,14 @@
 """``gpukit report``: tables, figures and the page of the workflow."""
 
 import json
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from gpukit.cli.command import group, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.options import argument, option
 from gpukit.errors import UsageError
-from gpukit.papers.report import claims as judging
-from gpukit.papers.report import rebuild as papers
 from gpukit.report import diversity, gim, imgpu, kpar, merit, tables
 
 if TYPE_CHECKING:
@@ -30,6 +30,35 @@ app.add_typer(plot, name="plot")
 
 OutOption = Annotated[str, option("--out", "The SVG file to write.")]
 GraphOption = Annotated[str, option("--graph", "The graph to draw.")]
+TsvOption = Annotated[str, option("--out", "The TSV file to write.")]
+TablesOption = Annotated[list[str], option("--table KIND=FILE", "A table; repeat it.")]
+RecordsArgument = Annotated[
+    list[str],
+    argument(
+        "[LABEL=]FILE...",
+        "Records (--json output of commands) or artifacts, labelled as the kind needs: GRAPH, GRAPH/MODEL, "
+        "GRAPH/MODEL/METHOD, GRAPH/MODEL/POLICY/ETA, GRAPH/STEP, GRAPH/METHOD, GRAPH/METHOD/K, GRAPH/MEASURE or "
+        "PAPER/ITEM; no label for artifacts.",
+    ),
+]
+DegreesOption = Annotated[
+    list[str] | None, option("--graph GRAPH=G.h5", "A graph, for the degrees of seeds; repeat it.")
+]
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a page shows, and where it is written."""
+
+    table: TablesOption
+    figure: Annotated[list[str], option("--figure NAME=FILE", "A figure, as spread/GRAPH/MODEL; repeat it.")]
+    out: Annotated[str, option("--out", "The HTML file to write.")]
+    configuration: Annotated[
+        str | None, option("--configuration JSON", "What was asked for, an object, to be shown as it is.")
+    ] = None
+    lacking: Annotated[
+        list[str] | None, option("--lacking GRAPH=REASON", "Why the real graph could not be had; repeat it.")
+    ] = None
 
 
 @app.command("table")
@@ -37,28 +66,25 @@ GraphOption = Annotated[str, option("--graph", "The graph to draw.")]
 def table(
     run: Run,
     kind: Annotated[Kind, argument(None, "What to collect.")],
-    records: Annotated[
-        list[str],
-        argument(
-            "[LABEL=]FILE...",
-            "Records (--json output of commands) or artifacts, labelled as the kind needs: GRAPH, GRAPH/MODEL, "
-            "GRAPH/MODEL/METHOD, GRAPH/MODEL/POLICY/ETA, GRAPH/STEP, GRAPH/METHOD, GRAPH/METHOD/K, GRAPH/MEASURE or "
-            "PAPER/ITEM; no label for artifacts.",
-        ),
-    ],
-    out: Annotated[str, option("--out", "The TSV file to write.")],
-    graph: Annotated[
-        list[str] | None, option("--graph GRAPH=G.h5", "A graph, for the degrees of seeds; repeat it.")
-    ] = None,
+    records: RecordsArgument,
+    out: TsvOption,
+    graph: DegreesOption = None,
 ) -> None:
     """Collect records or artifacts into one tidy table with units in the column names."""
-    labelled = [(path, path) for path in records] if kind == "artifacts" else _labelled(records)
+    collect(run, kind, records, out, graph)
+
+
+def collect(
+    run: Run, kind: str, records: list[str], out: str, graph: list[str] | None, kinds: tables.Kinds = tables.KINDS
+) -> None:
+    """Write the table of one of some kinds."""
+    files = [(path, path) for path in records] if kind == "artifacts" else labelled(records)
     if graph and kind != "seeds":
         raise UsageError(f"--graph is for the table of seeds, not of {kind}; leave it out")
-    rows = tables.make_table(kind, labelled)
+    rows = tables.make_table(kind, files, kinds)
     if graph:  # reading one brings NumPy and h5py, which no other table of records needs
-        gim.add_degrees(rows, dict(_labelled(graph)))
-    tables.write_table(kind, rows, out)
+        gim.add_degrees(rows, dict(labelled(graph)))
+    tables.write_table(kind, rows, out, kinds)
     run.finish()
 
 
@@ -194,116 +220,42 @@ def figures(
     from gpukit.report.parts import Parts
 
     draw_figures(
-        Parts(_read(table or []), dict(_labelled(out_figures))),
-        dict(_labelled(egos or [])),
-        dict(_labelled(answers or [])),
+        Parts(read_tables(table or []), dict(labelled(out_figures))),
+        dict(labelled(egos or [])),
+        dict(labelled(answers or [])),
     )
     run.finish()
 
 
 @app.command("page")
 @with_run(writes="html")
-def page(
-    run: Run,
-    table: Annotated[list[str], option("--table KIND=FILE", "A table; repeat it.")],
-    figure: Annotated[list[str], option("--figure NAME=FILE", "A figure, as spread/GRAPH/MODEL; repeat it.")],
-    out: Annotated[str, option("--out", "The HTML file to write.")],
-    configuration: Annotated[
-        str | None, option("--configuration JSON", "What was asked for, an object, to be shown as it is.")
-    ] = None,
-    lacking: Annotated[
-        list[str] | None, option("--lacking GRAPH=REASON", "Why the real graph could not be had; repeat it.")
-    ] = None,
-) -> None:
+def page(run: Run, asked: Page) -> None:
     """Write one self-contained HTML page about every system whose tables are given."""
     from gpukit.report.page import write_page
 
+    show(run, asked, write_page)
+
+
+def show(run: Run, asked: Page, write_page: Callable[..., None], kinds: tables.Kinds = tables.KINDS) -> None:
+    """Write a page of tables of some kinds."""
     try:
-        shown = None if configuration is None else dict(json.loads(configuration))
+        shown = None if asked.configuration is None else dict(json.loads(asked.configuration))
     except (ValueError, TypeError, RecursionError):
-        raise UsageError(f"--configuration is {configuration!r:.80}; a JSON object is needed") from None
-    write_page(out, _read(table), dict(_labelled(figure)), shown, dict(_labelled(lacking or [])))
+        raise UsageError(f"--configuration is {asked.configuration!r:.80}; a JSON object is needed") from None
+    read, figures = read_tables(asked.table, kinds), dict(labelled(asked.figure))
+    write_page(asked.out, read, figures, shown, dict(labelled(asked.lacking or [])))
     run.finish()
 
 
-@app.command("paper")
-@with_run(writes="tsv")
-def paper(
-    run: Run,
-    name: Annotated[
-        Literal["gim", "imgpu", "kpar", "diversity", "merit"],
-        argument("PAPER", "gim, imgpu, kpar, diversity or merit."),
-    ],
-    item: Annotated[str, argument("ITEM", "A table or figure of it, as table-2.")],
-    table: Annotated[list[str], option("--table KIND=FILE", "A table it is made of; repeat it.")],
-    printed: Annotated[str, option("--printed PRINTED.tsv", "The values that the paper prints.")],
-    out: Annotated[str, option("--out", "The TSV file to write.")],
-    out_figure: Annotated[str, option("--figure", "The SVG file to write.")],
-) -> None:
-    """Rebuild a table or figure of a paper: what was measured beside what the paper prints."""
-    rows = papers.rebuild(name, item, _read(table), printed)
-    papers.plot_item(name, item, rows, out_figure)
-    tables.write_rows(papers.COLUMNS, rows, out)
-    run.finish()
-
-
-@app.command("claims")
-@with_run(writes="tsv")
-def claims(
-    run: Run,
-    table: Annotated[str, argument("CLAIMS.tsv", "What the paper claims, and the rules that decide.")],
-    items: Annotated[
-        list[str],
-        option(
-            "--items ITEMS.tsv",
-            "A table of kind items of that paper; of several, the last that has an item on a graph.",
-        ),
-    ],
-    scale: Annotated[
-        Literal["smoke", "small", "full"], option("--scale", "What it was built at; smoke decides about no speed.")
-    ],
-    out: Annotated[str, option("--out", "The TSV file to write.")],
-) -> None:
-    """Judge what a paper claims: reproduced, contradicted, or not decided and why."""
-    evidence = judging.joined([tables.read_table("items", path) for path in items])
-    if len(named := {row["publication"] for row in evidence}) != 1:
-        papers = ", ".join(sorted(named)) or "no paper"
-        raise UsageError(f"items of {papers} in {', '.join(items)}; give those of one paper")
-    rows = judging.judge(judging.read_claims(table), evidence, named.pop(), scale)
-    tables.write_table("claims", rows, out)
-    run.finish({"verdicts": judging.count(rows)}, judging.count(rows))
-
-
-@app.command("reproduction")
-@with_run(writes="md")
-def reproduction(
-    run: Run,
-    verdicts: Annotated[list[str], argument("VERDICTS.tsv...", "What `report claims` wrote, a table for each paper.")],
-    out: Annotated[str, option("--out", "The Markdown file to write.")],
-    into: Annotated[
-        str | None, option("--into FILE", "A text to put the short table into, between <!-- reproduction --> lines.")
-    ] = None,
-) -> None:
-    """Write what held of the papers' claims as a page, and as a short table into another text."""
-    from gpukit.files import write_text
-    from gpukit.papers.report.reproduction import page, write_summary
-
-    found = [tables.read_table("claims", path) for path in verdicts]
-    write_text(out, page(found))
-    if into is not None:
-        write_summary(found, into)
-    run.finish()
-
-
-def _read(given: list[str]) -> "dict[str, list[Row]]":
+def read_tables(given: list[str], kinds: tables.Kinds = tables.KINDS) -> "dict[str, list[Row]]":
     """Read the tables of KIND=FILE arguments."""
-    named = dict(_labelled(given))
-    if unknown := sorted(set(named) - set(tables.KINDS)):
-        raise UsageError(f"--table {unknown[0]}: there is no such kind of table; choose from {', '.join(tables.KINDS)}")
-    return {kind: tables.read_table(kind, path) for kind, path in named.items()}
+    named = dict(labelled(given))
+    if unknown := sorted(set(named) - set(kinds)):
+        raise UsageError(f"--table {unknown[0]}: there is no such kind of table; choose from {', '.join(kinds)}")
+    return {kind: tables.read_table(kind, path, kinds) for kind, path in named.items()}
 
 
-def _labelled(records: list[str]) -> list[tuple[str, str]]:
+def labelled(records: list[str]) -> list[tuple[str, str]]:
     """Split LABEL=FILE arguments at the first equals sign; a label names one record."""
     pairs: list[tuple[str, str]] = []
     for record in records:

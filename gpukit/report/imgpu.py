@@ -40,7 +40,7 @@ LEVELS: Fields = {
 
 
 def _switches(path: str) -> list[Row]:
-    with records.record_of(path, "bench imgpu --switches") as record:
+    with records.record_of(path, "papers bench imgpu --switches") as record:
         spent = [run["pass_ms"] for run in record["runs"] if run["method"] == "switches"][0]
         where, worlds = records.values(record, records.WHERE), record["params"]["worlds"]
         return [

@@ -3,7 +3,7 @@
 import json
 import math
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
@@ -12,11 +12,9 @@ from typing import Any, NamedTuple
 from gpukit import __version__
 from gpukit.errors import UsageError
 from gpukit.files import write_text
-from gpukit.papers.report import page as paper_page
-from gpukit.papers.report import rebuild as paper
 from gpukit.report import diversity, gim, imgpu, kpar, merit
 from gpukit.report.parts import Parts
-from gpukit.report.records import Row, device_name
+from gpukit.report.records import NA, SEVERAL, Row, device_name
 from gpukit.report.text import printable
 from gpukit.wording import counted
 
@@ -25,11 +23,11 @@ TEMPLATES = Path(__file__).with_name("templates")
 
 
 class Section(NamedTuple):
-    """A part of the page: name, the table that asks for it, the module that fills its template, and what it says."""
+    """A part of the page: name, the table that asks for it, what fills its template, and what it says."""
 
     name: str
     table: str
-    module: Any
+    fill: Callable[[Parts], dict[str, Any]]
     label: str
     subtitle: str
     holds: str
@@ -38,27 +36,24 @@ class Section(NamedTuple):
 
 SECTIONS = (
     Section(
-        "paper", "items", paper_page, "", "Its claims, then its tables and figures beside ours", "",
-        "What held of what the paper claims?",
-    ),
-    Section(
-        "gim", "runs", gim, "gIM", "Influence maximisation: who to tell",
+        "gim", "runs", gim.section, "gIM", "Influence maximisation: who to tell",
         "Spread against simple rules, and certificates",
     ),
     Section(
-        "imgpu", "imgpu-runs", imgpu, "IMGPU", "Greedy choice over simulated worlds: who to tell",
+        "imgpu", "imgpu-runs", imgpu.section, "IMGPU", "Greedy choice over simulated worlds: who to tell",
         "Spread and time against other methods, and its worlds",
     ),
     Section(
-        "kpar", "kpar-queries", kpar, "kPAR", "Top-k personalised PageRank: who is close",
+        "kpar", "kpar-queries", kpar.section, "kPAR", "Top-k personalised PageRank: who is close",
         "Time and quality against the power method, and the index",
     ),
     Section(
-        "merit", "merit-campaigns", merit, "MERIT", "Minimum-cost seeding in rounds: what it costs",
+        "merit", "merit-campaigns", merit.section, "MERIT", "Minimum-cost seeding in rounds: what it costs",
         "Cost and time against the target",
     ),
     Section(
-        "diversity", "diversity-runs", diversity, "Structural diversity", "Who spans circles", "Scores and checks"
+        "diversity", "diversity-runs", diversity.section, "Structural diversity", "Who spans circles",
+        "Scores and checks",
     ),
 )  # fmt: skip
 
@@ -69,6 +64,10 @@ def write_page(
     figures: Mapping[str, str],
     configuration: Mapping[str, Any] | None = None,
     lacking: Mapping[str, str] | None = None,
+    *,
+    sections: Sequence[Section] = SECTIONS,
+    templates: Sequence[Path] = (TEMPLATES,),
+    repeat: str = "",
 ) -> None:
     """Write the page: a section for each system whose tables are there, and the provenance.
 
@@ -82,11 +81,17 @@ def write_page(
         Paths of SVG files: ``spread/GRAPH/MODEL`` and ``runtime``; ``imgpu-VIEW/GRAPH`` and
         ``merit-VIEW/GRAPH/MODEL`` with the views of these modules; ``kpar-time/GRAPH``, ``kpar-precision/GRAPH``,
         ``kpar-ndcg/GRAPH`` and ``arrivals``; ``ego/GRAPH/MODEL``, ``scores`` and ``diversity-time``;
-        ``item/ITEM`` of a paper.
+        those of further sections.
     configuration : mapping, optional
         What the results were asked for by, for the provenance.
     lacking : mapping of str to str, optional
         Why the real graphs that others stand in for could not be had, by graph.
+    sections : sequence of Section
+        What the page may show.
+    templates : sequence of paths
+        The folders of their templates.
+    repeat : str
+        A command that makes the results again, to be shown.
 
     Raises
     ------
@@ -100,11 +105,11 @@ def write_page(
     except ImportError:
         raise UsageError("the page needs the package jinja2; install gpukit[report]") from None
     parts = Parts(tables, figures)
-    sections = [one._asdict() | {"data": one.module.section(parts)} for one in SECTIONS if tables.get(one.table)]
-    if not sections:
+    shown = [one._asdict() | {"data": one.fill(parts)} for one in sections if tables.get(one.table)]
+    if not shown:
         raise UsageError("there is nothing to show; give at least the tables of one system")
     environment = Environment(
-        loader=FileSystemLoader([TEMPLATES, paper_page.TEMPLATES]),
+        loader=FileSystemLoader(templates),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_shown,
@@ -122,12 +127,12 @@ def write_page(
     }
     # The provenance: what was measured where, from all tables together.
     every = [row for rows in tables.values() for row in rows]
-    found = {one["name"]: one["data"] for one in sections}
+    found = {one["name"]: one["data"] for one in shown}
     text = environment.get_template("page.html.j2").render(
-        sections=sections,
+        sections=shown,
         rebuilt=found.get("paper"),
         lacking=lacking or {},
-        repeat=paper_page.command(configuration),
+        repeat=repeat,
         results=(configuration or {}).get("results", ""),
         answers={} if "paper" in found else _answers(found),  # who reads a rebuilt paper asks first what held
         graphs=list(dict.fromkeys(row["graph"] for row in every if row.get("graph") and _measured(row))),
@@ -168,7 +173,7 @@ def _shown(value: Any) -> Any:
 
 def _measured(row: Row) -> bool:
     """Return whether a row is of something measured here, on one graph."""
-    return row.get("ours") != paper.NA and row.get("data") != paper.SEVERAL
+    return row.get("ours") != NA and row.get("data") != SEVERAL
 
 
 def _versions() -> dict[str, str]:

@@ -12,6 +12,12 @@ from gpukit.files import read_lines, read_text
 
 Row = dict[str, Any]
 
+NA = "NA"
+"""A column that has no value."""
+
+SEVERAL = "several graphs"
+"""The graph of a row that was measured on several."""
+
 
 @dataclass(frozen=True)
 class Kind:

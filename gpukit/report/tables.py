@@ -5,8 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from gpukit.errors import InputError
 from gpukit.files import write_text
-from gpukit.papers.report import claims
-from gpukit.papers.report import rebuild as paper
 from gpukit.report import diversity, gim, imgpu, kpar, merit
 from gpukit.report.records import Kind, Row, read_typed
 from gpukit.report.text import printable
@@ -28,30 +26,34 @@ def _artifact(path: str) -> list[Row]:
 
 
 KINDS: dict[str, Kind] = {
-    **{name: kind for one in (gim, imgpu, kpar, merit, diversity, paper, claims) for name, kind in one.KINDS.items()},
+    **{name: kind for one in (gim, imgpu, kpar, merit, diversity) for name, kind in one.KINDS.items()},
     "artifacts": Kind({}, dict.fromkeys(("file", "kind", "seed", "params", "payload_sha256"), str), _artifact),
 }
-"""The kinds of tables by name."""
+"""The kinds of tables by name; rebuilt papers have more (:data:`gpukit.papers.report.tables.KINDS`)."""
+
+Kinds = Mapping[str, Kind]
 
 
-def write_table(kind: str, rows: Iterable[Mapping[str, object]], path: str) -> None:
+def write_table(kind: str, rows: Iterable[Mapping[str, object]], path: str, kinds: Kinds = KINDS) -> None:
     """Write rows as a TSV file.
 
     Parameters
     ----------
     kind : str
-        A key of :data:`KINDS`.
+        A key of ``kinds``.
     rows : iterable of mapping
         The values of every column of that kind.
     path : str
         The target.
+    kinds : mapping of str to Kind
+        The known kinds.
 
     Raises
     ------
     InputError
         If the file cannot be written.
     """
-    write_rows(KINDS[kind].columns, rows, path)
+    write_rows(kinds[kind].columns, rows, path)
 
 
 def write_rows(columns: Iterable[str], rows: Iterable[Mapping[str, object]], path: str) -> None:
@@ -61,7 +63,7 @@ def write_rows(columns: Iterable[str], rows: Iterable[Mapping[str, object]], pat
     write_text(path, "\n".join(lines) + "\n")
 
 
-def read_table(kind: str, path: str) -> list[Row]:
+def read_table(kind: str, path: str, kinds: Kinds = KINDS) -> list[Row]:
     """Read a table that :func:`write_table` wrote, with typed values.
 
     Raises
@@ -69,19 +71,21 @@ def read_table(kind: str, path: str) -> list[Row]:
     InputError
         If the file is missing, has other columns or a value of another type.
     """
-    return read_typed(path, KINDS[kind].columns, f"a table of {kind}")
+    return read_typed(path, kinds[kind].columns, f"a table of {kind}")
 
 
-def make_table(kind: str, records: Sequence[tuple[str, str]]) -> list[Row]:
+def make_table(kind: str, records: Sequence[tuple[str, str]], kinds: Kinds = KINDS) -> list[Row]:
     """Collect the rows of a table.
 
     Parameters
     ----------
     kind : str
-        A key of :data:`KINDS`.
+        A key of ``kinds``.
     records : sequence of (label, path)
         What to read: JSON output of commands or artifacts, labelled as the kind says. What follows a # in a label
         tells repeats of a run apart, and is in no column.
+    kinds : mapping of str to Kind
+        The known kinds.
 
     Returns
     -------
@@ -93,7 +97,7 @@ def make_table(kind: str, records: Sequence[tuple[str, str]]) -> list[Row]:
     InputError
         If a file is missing, broken or of the wrong kind, or a label has the wrong form.
     """
-    wanted = KINDS[kind]
+    wanted = kinds[kind]
     rows: list[Row] = []
     for label, path in records:
         label = label.partition("#")[0]

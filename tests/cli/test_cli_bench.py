@@ -1,4 +1,4 @@
-"""``gpukit bench``: what its records hold, that they survive an interruption, and their comparison."""
+"""``gpukit papers bench``: what its records hold, that they survive an interruption, and their comparison."""
 
 import json
 import shutil
@@ -9,6 +9,7 @@ import pytest
 
 from gpukit import gim, imgpu
 from gpukit.artifacts import read_graph, write_graph
+from gpukit.cli.app import main
 from gpukit.evaluate import Until, forward_spread
 from gpukit.gim import baselines
 from gpukit.graph.build import build_graph
@@ -17,7 +18,7 @@ from gpukit.graph.probabilities import parse_weights
 from gpukit.papers.bench.gim_quality import reweighted
 from gpukit.papers.cli.bench_record import command_line
 
-GROUP = ("bench",)
+GROUP = ("papers", "bench")
 CPU = ("--device", "cpu", "--threads", 1)
 COMMANDS = {
     "gim": ("-k", 2, "--models", "ic", "--bounds", "opim", "--epsilon", 0.4, "--repeat", 3),
@@ -83,7 +84,7 @@ def test_records_of_every_benchmark_compare(run, record, folder, name):
     assert kept == {key: first[key] for key in kept}
     assert kept["benchmark"] == name and kept["device"]["kind"] == "cpu" and kept["versions"]["numba"]
     typed = " ".join(map(str, COMMANDS[name]))
-    assert kept["command"] == f"gpukit bench {name} G.h5 {typed} --device cpu --threads 1 --out old.json --json"
+    assert kept["command"] == f"gpukit papers bench {name} G.h5 {typed} --device cpu --threads 1 --out old.json --json"
     assert {one["graph"]["name"] for one in kept["runs"]} == {"G"} and kept["runs"][0]["graph"]["weights"] == "wc"
     assert "comparison" not in kept
     (folder / "printed.json").write_text(json.dumps(first))
@@ -183,7 +184,7 @@ def test_what_is_measured_survives(run, folder):
     [
         (lambda old: "[1]", "is not a JSON object"),
         (lambda old: '{"benchmark": ', "is not JSON"),
-        (lambda old: json.dumps(old | {"benchmark": "merit"}), "is a record of `gpukit bench merit`"),
+        (lambda old: json.dumps(old | {"benchmark": "merit"}), "is a record of `gpukit papers bench merit`"),
         (lambda old: json.dumps(old | {"device": old["device"] | {"name": "Z80"}}), "was taken on 1 thread of Z80"),
         (lambda old: json.dumps(old | {"device": old["device"] | {"threads": 9}}), "was taken on 9 threads"),
         (lambda old: json.dumps({**old, "runs": [{"graph": 3}]}), "is missing or wrong"),
@@ -210,8 +211,13 @@ def test_lengths_that_are_no_numbers(run, folder, name):
 
 
 def test_the_command_line_names_no_folders():
-    words = ["bench", "gim", "/home/me/a b.h5", "--out=../x/B.json", "--compare", "./old.json", "--models", "ic,lt"]
-    assert command_line("gpukit", words) == "gpukit bench gim 'a b.h5' --out=B.json --compare old.json --models ic,lt"
+    words = ["papers", "bench", "gim", "/home/me/a b.h5", "--out=../x/B.json", "--compare", "./old.json"]
+    assert command_line("gpukit", words) == "gpukit papers bench gim 'a b.h5' --out=B.json --compare old.json"
+
+
+def test_the_name_that_the_group_had_before(capsys):
+    shown = [(main([*group, "gim", "--help"]), capsys.readouterr().out) for group in (["bench"], GROUP)]
+    assert shown[0] == shown[1] and shown[0][0] == 0
 
 
 QUALITY = ("gim-quality", "graphs/G.h5", *CPU, "--error", 0.05)

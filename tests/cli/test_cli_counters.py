@@ -1,4 +1,4 @@
-"""``gpukit bench counters``, with a script in the profiler's place: what it is asked, what becomes of its answer."""
+"""``gpukit papers bench counters``, with a script instead of the profiler: what it is asked, and its answers."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from gpukit.errors import DeviceError
 from gpukit.papers.bench import counters
 from gpukit.papers.bench.counters import METRICS, read_kernels, totals
 
-GROUP = ("bench", "counters")
+GROUP = ("papers", "bench", "counters")
 
 SCRIPT = """#!/bin/sh
 echo "$@" >> "$HERE/asked"
@@ -116,7 +116,7 @@ def test_the_record(record, good, here):
     asked = (here / "asked").read_text().splitlines()
     assert len(asked) == 2 and all(",".join(METRICS) in one for one in asked)
     assert all("--profile-from-start off" in one and "--launch-count 8 " in one for one in asked)
-    assert "-m gpukit bench merit G.h5 --models ic --eta 10 --batch 4 --methods gamcss --worlds 1" in asked[1]
+    assert "-m gpukit papers bench merit G.h5 --models ic --eta 10 --batch 4 --methods gamcss --worlds 1" in asked[1]
     assert "--device cuda --gpus 1 --threads 2 --seed 3 --out " in asked[1]
     text = good("d/G.h5", "e/G.h5", "--eta", 10, "--methods", "merit")
     assert "d/G.h5 ic η 10 merit " in text and "e/G.h5 ic η 10 merit " in text
@@ -205,7 +205,7 @@ def test_an_interrupt_ends_the_campaign(here, monkeypatch):
 
     monkeypatch.setattr(subprocess.Popen, "communicate", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        counters.measure(str(here / "bin/ncu"), ["bench", "merit", "G.h5"], 1)
+        counters.measure(str(here / "bin/ncu"), ["papers", "bench", "merit", "G.h5"], 1)
     below = int((here / "pid").read_text())
     for _ in range(500):
         if not Path(f"/proc/{below}").exists() or ") Z " in Path(f"/proc/{below}/stat").read_text():

@@ -167,6 +167,7 @@ def test_the_simulated_gpu_writes_the_same_files(folder):
 def test_bench(capsys, folder, monkeypatch):
     monkeypatch.setattr("gpukit.papers.bench.machine.COPY_BYTES", 1 << 20)
     words = [
+        "papers",
         "bench",
         "diversity",
         str(folder / "G.h5"),

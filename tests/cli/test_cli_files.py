@@ -151,7 +151,7 @@ ADDRESSED = (
     ("kpar", "serve", "g.h5", "--index", ADDRESS),
     ("evaluate", "spread", "G.h5", "--seeds", ADDRESS),
     ("kpar", "truth", "G.h5", "-k", "1", "--sources", ADDRESS, "--out", "t.h5"),
-    ("bench", "gim", ADDRESS),
+    ("papers", "bench", "gim", ADDRESS),
     ("verify", ADDRESS),
     ("export", ADDRESS),
     ("demo", "d", "--graph", ADDRESS),

@@ -118,6 +118,7 @@ def test_reach_of_worlds_and_of_one(good, record, folder, graph):
 def test_bench(capsys, folder, monkeypatch):
     monkeypatch.setattr("gpukit.papers.bench.machine.COPY_BYTES", 1 << 16)
     words = [
+        "papers",
         "bench",
         "imgpu",
         "G.h5",

@@ -432,7 +432,7 @@ def test_seeds_chosen_at_once(record, folder, graph):
 def test_bench(capsys, folder, monkeypatch):
     monkeypatch.setattr("gpukit.papers.bench.machine.COPY_BYTES", 1 << 20)
     methods = "merit,redrawn,pasti,printed"
-    words = ["bench", "merit", "G.h5", "--eta", "10,20", "-b", "2", "--methods", methods, "--worlds", "2"]
+    words = ["papers", "bench", "merit", "G.h5", "--eta", "10,20", "-b", "2", "--methods", methods, "--worlds", "2"]
     assert main([*words, "--out", "B.json", "--json", "--models", "lt"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert len(found["runs"]) == 8 and found["runs"] == json.loads((folder / "B.json").read_text())["runs"]

@@ -43,7 +43,9 @@ def ids(values):
 
 def test_the_table_has_the_commands_that_write():
     assert len(WRITERS) >= 35
-    assert {"report page", "data fetch", "kpar query", "bench gim", "merit next", "report paper"} <= set(ids(WRITERS))
+    assert {"report page", "data fetch", "kpar query", "papers bench gim", "merit next", "papers report item"} <= set(
+        ids(WRITERS)
+    )
 
 
 @pytest.mark.parametrize(("words", "command"), COMMANDS, ids=ids(COMMANDS))
@@ -96,7 +98,7 @@ def test_an_input_by_another_name_is_not_replaced(run, tmp_path):
         ("report", "table", "runs", f"a/b={table}", "--out", tmp_path / "hard"),
         ("report", "page", "--table", f"runs={table}", "--figure", "a=b", "--out", table),
         ("report", "page", "--table", "runs=none", "--figure", f"a={table}", "--out", table),
-        ("report", "paper", "gim", "x", "--table", "a=b", "--printed", table, "--out", "o", "--figure", table),
+        ("papers", "report", "item", "gim", "x", "--table", "a=b", "--printed", table, "--out", "o", "--figure", table),
     ):
         code, _, err = run(*words)
         assert code == 2 and "is an input, too" in err and err.count("\n") == 1
@@ -104,7 +106,7 @@ def test_an_input_by_another_name_is_not_replaced(run, tmp_path):
 
 
 def test_two_outputs_are_two_files(run, tmp_path):
-    words = ("report", "paper", "gim", "x", "--table", "a=b", "--printed", "p", "--out", tmp_path / "o")
+    words = ("papers", "report", "item", "gim", "x", "--table", "a=b", "--printed", "p", "--out", tmp_path / "o")
     code, _, err = run(*words, "--figure", f"{tmp_path}/./o")
     assert code == 2 and "give each its own" in err
 

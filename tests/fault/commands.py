@@ -65,13 +65,13 @@ evaluate spread G.h5 --seeds gim.h5 --prefixes 1,3 --runs 300 --out spread.h5
 evaluate spread G.h5 --ids 100,101 --model lt --runs 300
 evaluate ppr G.h5 --answers near.h5 --out quality.h5 --json > quality.json
 evaluate diversity U.h5 --answers circles.h5 --json > checks.json
-bench gim-quality G.h5 -k 2 --weights wc --methods gim,degree --error 0.1 --out bench-gim-quality.json
-bench gim G.h5 -k 2 --models ic --bounds opim --min-sets 500 --repeat 2 --out bench-gim.json
-bench imgpu U.h5 -k 2 --modes fixed --worlds 30 --repeat 2 --switches --out bench-imgpu.json
-bench kpar G.h5 -k 5 --queries 4 --batch 4 --out bench-kpar.json
-bench kpar-quality G.h5 -k 5 --queries 4 --out bench-quality.json
-bench merit G.h5 --eta 10 --batch 2 --worlds 2 --models ic --out bench-merit.json
-bench diversity U.h5 -k 2 -t 5 --repeat 2 --models comp --out bench-diversity.json
+papers bench gim-quality G.h5 -k 2 --weights wc --methods gim,degree --error 0.1 --out bench-gim-quality.json
+papers bench gim G.h5 -k 2 --models ic --bounds opim --min-sets 500 --repeat 2 --out bench-gim.json
+papers bench imgpu U.h5 -k 2 --modes fixed --worlds 30 --repeat 2 --switches --out bench-imgpu.json
+papers bench kpar G.h5 -k 5 --queries 4 --batch 4 --out bench-kpar.json
+papers bench kpar-quality G.h5 -k 5 --queries 4 --out bench-quality.json
+papers bench merit G.h5 --eta 10 --batch 2 --worlds 2 --models ic --out bench-merit.json
+papers bench diversity U.h5 -k 2 -t 5 --repeat 2 --models comp --out bench-diversity.json
 export gim.h5 --graph G.h5 --out chosen.tsv
 report table runs toy/ic=gim.json --out runs.tsv
 report table seeds toy/ic=gim.h5 --out seeds.tsv
@@ -95,8 +95,8 @@ report plot arrivals arrivals.tsv --out arrivals.svg
 report plot diversity-time searches.tsv --out searches.svg
 report figures --table=spread=spread.tsv --table=runs=runs.tsv --figure=spread/toy/ic=figure-1.svg \
  --figure=runtime=figure-2.svg
-report claims claims.tsv --items items.tsv --scale small --out verdicts.tsv
-report reproduction verdicts.tsv --out held.md
+papers report claims claims.tsv --items items.tsv --scale small --out verdicts.tsv
+papers report reproduction verdicts.tsv --out held.md
 report page --table=artifacts=artifacts.tsv --table=runs=runs.tsv --table=seeds=seeds.tsv --table=spread=spread.tsv \
  --figure=spread/toy/ic=spread.svg --figure=runtime=runtime.svg --out page.html
 inspect G.h5 gim.h5 near.h5
@@ -132,12 +132,13 @@ class Command:
     @property
     def name(self) -> str:
         """The words before the first file or option: what docs and counts call it."""
-        return " ".join(word for word in self.words[:2] if "." not in word and not word.startswith("-"))
+        words = self.words[: 3 if self.words[0] == "papers" else 2]
+        return " ".join(word for word in words if "." not in word and not word.startswith("-"))
 
     @property
     def timed(self) -> bool:
         """Whether its output holds times, so that no two are equal."""
-        return self.words[0] == "bench"
+        return self.words[:2] == ("papers", "bench")
 
 
 def commands() -> list[Command]:

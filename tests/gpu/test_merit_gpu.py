@@ -194,7 +194,7 @@ def test_campaigns(random_graph, gpu, params):
 def test_a_profiler_counts_the_campaigns(random_graph, tmp_path):
     """Every counter has a value, for a campaign or the beginning of one."""
     write_graph(tmp_path / "G.h5", random_graph(3000, 20_000, 6, Weights()))
-    words = ["bench", "merit", str(tmp_path / "G.h5"), "--models", "ic", "--eta", "30", "--worlds", "1"]
+    words = ["papers", "bench", "merit", str(tmp_path / "G.h5"), "--models", "ic", "--eta", "30", "--worlds", "1"]
     words += ["--batch", "8", "--device", "cuda", "--methods"]
     try:
         ncu = find_ncu()

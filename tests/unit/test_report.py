@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gpukit.artifacts import write_metrics, write_seeds
-from gpukit.cli.report import _labelled
+from gpukit.cli.report import labelled
 from gpukit.errors import InputError, UsageError
 from gpukit.report.gim import plot_runtime, plot_spread
 from gpukit.report.page import write_page
@@ -123,10 +123,10 @@ def test_unwritable_table_leaves_nothing(tmp_path):
 
 
 def test_labels(tmp_path):
-    assert _labelled(["a/b=c=d.h5"]) == [("a/b", "c=d.h5")]
+    assert labelled(["a/b=c=d.h5"]) == [("a/b", "c=d.h5")]
     for wrong in (["a"], ["=x"], ["a="], ["a=x", "a=y"]):
         with pytest.raises(UsageError):
-            _labelled(wrong)
+            labelled(wrong)
 
 
 def test_figures_and_page_are_equal_from_run_to_run(tables, tmp_path):

@@ -10,7 +10,7 @@ import yaml
 from gpukit.errors import InputError, UsageError
 from gpukit.papers.report.items import ITEMS
 from gpukit.papers.report.rebuild import COLUMNS, NA, _geometric, plot_item, rebuild
-from gpukit.report.tables import make_table
+from gpukit.papers.report.tables import make_table
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADER = "item\tgraph\tmethod\tx\tquantity\tunit\tpaper\n"
@@ -204,7 +204,7 @@ def test_merit_reads_campaigns_and_single_choices(tmp_path):
         ("once", "time", 2.0),
     ]
     (tmp_path / "o.json").write_text("{}")
-    with pytest.raises(InputError, match="gpukit bench merit"):
+    with pytest.raises(InputError, match="gpukit papers bench merit"):
         make_table("merit-measures", [("toy/y", str(tmp_path / "o.json"))])
 
 

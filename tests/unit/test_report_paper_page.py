@@ -5,9 +5,9 @@ from test_report import Checker
 from test_report_paper import GRAPHS, HEADER, cell, found
 
 from gpukit.errors import InputError
+from gpukit.papers.report.page import write_page
 from gpukit.papers.report.rebuild import COLUMNS, NA, plot_item, rebuild
-from gpukit.report.page import write_page
-from gpukit.report.tables import make_table
+from gpukit.papers.report.tables import make_table
 
 
 def test_page_shows_ours_beside_the_paper(tmp_path):
@@ -47,7 +47,7 @@ def test_page_shows_ours_beside_the_paper(tmp_path):
     command = "snakemake --cores all --configfile config/paper/gim.yaml --config scale=smoke"
     assert f"<pre>{command}</pre>" in text and f"<code>{command} r/items/table-2.tsv</code>" in text
     (tmp_path / "table-2.tsv").write_text("graph\n")
-    with pytest.raises(InputError, match="is not a table by `gpukit report paper`"):
+    with pytest.raises(InputError, match="is not a table by `gpukit papers report item`"):
         make_table("items", [("gim/table-2", str(tmp_path / "table-2.tsv"))])
 
 

@@ -33,7 +33,7 @@ def folder(tmp_path_factory):
         ("fixed.json", ("imgpu", "run", "G.h5", "-k", 4, "--worlds", 400, "--out", "A.h5")),
         ("pmia.json", ("imgpu", "baseline", "G.h5", "-k", 4, "--worlds", 400, "--method", "pmia", "--out", "P.h5")),
         ("reach.json", ("imgpu", "reach", "G.h5", "--worlds", 50, "--out", "R.h5")),
-        ("switches.json", ("bench", "imgpu", "G.h5", *bench, "--switches")),
+        ("switches.json", ("papers", "bench", "imgpu", "G.h5", *bench, "--switches")),
         ("coupled.json", ("merit", "run", "G.h5", *seek, "ic", "--out", "C.h5")),
         ("regenerate.json", ("merit", "run", "G.h5", *seek, "ic", "--update", "regenerate", "--out", "C.h5")),
         *(
@@ -138,7 +138,7 @@ def test_records_of_other_commands_are_refused(folder, kind):
 
 def test_a_benchmark_without_switches_is_refused(folder):
     (folder / "bare.json").write_text(json.dumps(read(folder, "switches.json") | {"runs": []}))
-    with pytest.raises(InputError, match="bench imgpu --switches"):
+    with pytest.raises(InputError, match="papers bench imgpu --switches"):
         make_table("imgpu-switches", [("toy", str(folder / "bare.json"))])
 
 

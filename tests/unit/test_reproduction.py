@@ -8,7 +8,7 @@ from gpukit.errors import InputError
 from gpukit.papers.report.claims import TYPED, joined, judge, read_claims
 from gpukit.papers.report.publications import PUBLICATIONS
 from gpukit.papers.report.reproduction import page, write_summary
-from gpukit.report.tables import make_table
+from gpukit.papers.report.tables import make_table
 
 ROOT = Path(__file__).resolve().parents[2]
 

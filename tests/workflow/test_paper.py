@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from gpukit.papers.report.items import ITEMS
-from gpukit.report.tables import KINDS
+from gpukit.papers.report.tables import KINDS
 
 pytestmark = pytest.mark.timeout(900)  # whole workflows, with other tests beside them
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,7 +65,7 @@ def test_every_scale_plans_every_item(tmp_path, paper, scale):
         # It needs a GPU, and a profiler that this machine may lack; smoke scale has none.
         planned = (paper, item) != ("merit", "figure-13") or (scale == "full" and "figure-13 is left out" not in text)
         assert (f"results/paper/{paper}/items/{item}.tsv" in text) == planned
-        assert (f"report paper {paper} {item} " in text) == planned
+        assert (f"report item {paper} {item} " in text) == planned
     assert ("figure-13 is left out: it needs a GPU" in text) == (paper == "merit" and scale == "small")
     asked = set(map(int, re.findall(r"--gpus (\d+)", text)))
     assert max(asked) == (0 if scale != "full" else 4 if paper == "diversity" else 1)
@@ -91,12 +91,12 @@ def test_counters_are_planned_where_there_is_a_profiler(tmp_path, monkeypatch, s
     if not Path("/usr/local/cuda/bin/ncu").exists():
         text = snakemake(tmp_path, *words)
         assert "figure-13 is left out: NVIDIA's profiler ncu is not on PATH" in text
-        assert "'bench counters " not in text
+        assert "'papers bench counters " not in text
     (tmp_path / "bin/ncu").write_text("#!/bin/sh\n")
     (tmp_path / "bin/ncu").chmod(0o755)
     text = snakemake(tmp_path, *words)
-    assert "left out" not in text and "report paper merit figure-13 " in text
-    assert text.count("'bench counters ") == 2
+    assert "left out" not in text and "report item merit figure-13 " in text
+    assert text.count("'papers bench counters ") == 2
 
 
 # Of a paper: the lines that show how rivals are planned where there are 32 cores and a GPU, and what is in each.
@@ -162,7 +162,7 @@ def test_measures_run_on_tiny_graphs(tmp_path):
     graphs[0]["generate"] += " --undirected"
     measures = {
         "sizes": {"command": "diversity decompose --egos", "items": ["table-1"]},
-        "one": {"command": "bench diversity --methods extract --threads 1 --repeat 2", "items": ["table-4"]},
+        "one": {"command": "papers bench diversity --methods extract --threads 1 --repeat 2", "items": ["table-4"]},
     }
     mine = {"paper": "diversity", "scale": "smoke", "scales": {"smoke": {"graphs": graphs, "measures": measures}}}
     mine["results"] = "my results; touch PWNED"

@@ -60,12 +60,12 @@ MEASURES = {
             ],
             "measures": {
                 "sizes": {"command": "diversity decompose --egos", "items": ["table-1"], "graphs": ["Gowalla"]},
-                "one": {"command": "bench diversity --methods extract --repeat 2", "items": ["table-4"]},
+                "one": {"command": "papers bench diversity --methods extract --repeat 2", "items": ["table-4"]},
             },
         }
     },
 }
-MEASURE = {"command": "bench diversity --methods extract --repeat 3", "items": ["table-4"]}
+MEASURE = {"command": "papers bench diversity --methods extract --repeat 3", "items": ["table-4"]}
 CONFIGURATIONS = {"demo": DEMO, "cells": CELLS, "measures": MEASURES}
 
 WARM_UPS = {

@@ -12,6 +12,7 @@ from gpukit.cli.graph_sizes import size_of
 from gpukit.device.select import detect, package_problem
 
 PAPER = config["paper"]
+REPORT = "papers report" if PAPER else "report"  # the group of commands that knows the tables
 SCALE = config["scales"][config["scale"]] if PAPER else {}
 
 

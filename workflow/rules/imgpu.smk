@@ -208,5 +208,5 @@ rule imgpu_switches:
     message:
         "The optimisations of IMGPU on {wildcards.graph}"
     shell:
-        "python -m gpukit bench imgpu {input.graph:q} --modes none --switches --worlds {params.worlds} --repeat 1"
+        "python -m gpukit papers bench imgpu {input.graph:q} --modes none --switches --worlds {params.worlds} --repeat 1"
         " --seed {params.seed} --device {resources.device} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"

@@ -247,7 +247,7 @@ rule paper_item:
     message:
         "{wildcards.item} of the paper"
     shell:
-        "python -m gpukit report paper {params.paper} {wildcards.item} {params.tables:q} --printed {input.printed:q}"
+        "python -m gpukit papers report item {params.paper} {wildcards.item} {params.tables:q} --printed {input.printed:q}"
         " --out {output.table:q} --figure {output.figure:q} > {log:q} 2>&1"
 
 
@@ -272,5 +272,5 @@ rule paper_claims:
     message:
         "What held of what the paper claims"
     shell:
-        "python -m gpukit report claims {input.claims:q} --items {input.rows:q} --scale {params.scale} --out {output.table:q}"
+        "python -m gpukit papers report claims {input.claims:q} --items {input.rows:q} --scale {params.scale} --out {output.table:q}"
         " > {log:q} 2>&1"

@@ -62,14 +62,15 @@ def measured(item):
 
 def repeats_itself(measure):
     """Return whether a measure writes a record and nothing else, as benchmarks do, which repeat by themselves."""
-    return MEASURES[measure]["command"].startswith(("bench ", "imgpu shape"))
+    return MEASURES[measure]["command"].startswith(("papers bench ", "imgpu shape"))
 
 
 def command_of(wildcards):
     """Return the words of a measure's command, and its options."""
     words = shlex.split(MEASURES[wildcards.measure]["command"])
+    own = 3 if words[0] == "papers" else 2
     seed = ["--seed", str(config["seed"])] if alone(wildcards) or PAPER == "imgpu" else []
-    return words[:2], [*seed, *words[2:]]
+    return words[:own], [*seed, *words[own:]]
 
 
 def measure_commands(wildcards, input, output):

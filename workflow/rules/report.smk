@@ -53,7 +53,8 @@ rule table:
     message:
         "Table of {wildcards.kind}"
     shell:
-        "python -m gpukit report table {params.kind} {params.records:q} {params.graphs:q} --out {output.table:q} > {log:q} 2>&1"
+        f"python -m gpukit {REPORT} table"
+        " {params.kind} {params.records:q} {params.graphs:q} --out {output.table:q} > {log:q} 2>&1"
 
 
 use rule table as table_artifacts with:
@@ -166,5 +167,6 @@ rule report_page:
     message:
         "The report page"
     shell:
-        "python -m gpukit report page {params.tables:q} {params.figures:q} --configuration {params.asked:q}"
+        f"python -m gpukit {REPORT} page"
+        " {params.tables:q} {params.figures:q} --configuration {params.asked:q}"
         " {params.lacking:q} --out {output.page:q} > {log:q} 2>&1"

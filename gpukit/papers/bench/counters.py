@@ -1,8 +1,8 @@
 """Hardware counters of campaigns, read by NVIDIA's profiler Nsight Compute (``ncu``).
 
-The profiler starts ``gpukit bench merit`` in a process of its own and records the measured campaign, not the one before
-it that warms up. It runs every kernel several times over with the same input, for a GPU counts only some things at
-once, and empties the caches before each: the times are not those of an undisturbed campaign.
+The profiler starts ``gpukit papers bench merit`` in a process of its own. It records the measured campaign, not the one
+before it that warms up. It runs every kernel several times over with the same input, for a GPU counts only some things
+at once, and empties the caches before each: the times are not those of an undisturbed campaign.
 """
 
 import csv
@@ -82,7 +82,7 @@ def measure(ncu: str, words: Sequence[str], launches: int) -> dict[str, Any]:
     ncu : str
         The profiler.
     words : sequence of str
-        Words of a ``gpukit bench merit`` for one graph, method and world, without ``--out``.
+        Words of a ``gpukit papers bench merit`` for one graph, method and world, without ``--out``.
     launches : int
         Launches to count at most, at least 1.
 
@@ -184,4 +184,6 @@ def _failure(status: int, text: str) -> GpukitError:
     if status or ended:
         last = (text.strip().splitlines() or ["it said nothing"])[-1]
         return DeviceError(f"the campaign failed under the profiler ncu (exit code {status}): {last}")
-    return DeviceError("the profiler ncu saw no kernel; see whether `gpukit bench merit --device cuda` runs without it")
+    return DeviceError(
+        "the profiler ncu saw no kernel; see whether `gpukit papers bench merit --device cuda` runs without it"
+    )

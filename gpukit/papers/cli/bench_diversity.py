@@ -1,4 +1,4 @@
-"""``gpukit bench diversity``: structural diversity, timed."""
+"""``gpukit papers bench diversity``: structural diversity, timed."""
 
 from typing import Annotated
 

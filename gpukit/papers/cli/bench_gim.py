@@ -1,4 +1,4 @@
-"""``gpukit bench gim``: influence maximisation, timed."""
+"""``gpukit papers bench gim``: influence maximisation, timed."""
 
 from itertools import product
 from typing import Annotated

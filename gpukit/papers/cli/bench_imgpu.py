@@ -1,4 +1,4 @@
-"""``gpukit bench imgpu``: greedy choice over Monte-Carlo worlds, timed."""
+"""``gpukit papers bench imgpu``: greedy choice over Monte-Carlo worlds, timed."""
 
 from typing import Annotated, Any
 

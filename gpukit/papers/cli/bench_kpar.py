@@ -1,4 +1,4 @@
-"""``gpukit bench kpar``: top-k personalised PageRank, timed and judged."""
+"""``gpukit papers bench kpar``: top-k personalised PageRank, timed and judged."""
 
 from collections.abc import Iterator
 from pathlib import Path

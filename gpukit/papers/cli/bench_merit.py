@@ -1,4 +1,4 @@
-"""``gpukit bench merit``: minimum-cost seeding, timed; ``bench counters``: what the GPU counts meanwhile."""
+"""``gpukit papers bench merit``: minimum-cost seeding, timed; ``counters``: what the GPU counts meanwhile."""
 
 from itertools import product
 from typing import Annotated, Any
@@ -101,7 +101,7 @@ def counters(
     with run.progress("campaigns") as update:
         for done, ((name, path), (model, eta, method)) in enumerate(product(named(graphs), campaigns)):
             update(done, len(graphs) * len(campaigns))
-            words = ["bench", "merit", str(path), "--models", model]
+            words = ["papers", "bench", "merit", str(path), "--models", model]
             # Left out, it is that process which reads the graph and finds how large they may be.
             words += [] if etas is None else ["--eta", eta]
             words += [] if batch is None else ["--batch", str(batch)]

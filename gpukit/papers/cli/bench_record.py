@@ -1,4 +1,4 @@
-"""What the commands of ``gpukit bench`` share: the record they write, and its comparison with an older one."""
+"""What the commands of ``gpukit papers bench`` share: the record they write, and its comparison with an older one."""
 
 import json
 import shlex
@@ -131,10 +131,11 @@ def _read_old(path: Path, benchmark: str, device: Device) -> dict[str, Any]:
     from gpukit.papers.bench.compare import figures
     from gpukit.report.records import record_of
 
-    with record_of(str(path), f"bench {benchmark}") as old:
+    with record_of(str(path), f"papers bench {benchmark}") as old:
         if old["benchmark"] != benchmark:
             raise InputError(
-                f"{path} is a record of `gpukit bench {old['benchmark']}`; give one of `gpukit bench {benchmark}`"
+                f"{path} is a record of `gpukit papers bench {old['benchmark']}`; give one of "
+                f"`gpukit papers bench {benchmark}`"
             )
         there, here = (_place(one) for one in (old["device"], device.record()))
         figures(old)

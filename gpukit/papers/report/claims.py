@@ -359,7 +359,7 @@ def count(rows: Iterable[Row]) -> dict[str, int]:
 
 def _judged(path: str) -> list[Row]:
     """Return the rows of a table of verdicts; raises InputError where paper, scale or verdict is none."""
-    rows = read_typed(path, dict.fromkeys(JUDGED, str), "a table by `gpukit report claims`")
+    rows = read_typed(path, dict.fromkeys(JUDGED, str), "a table by `gpukit papers report claims`")
     for number, row in enumerate(rows, start=2):
         for name, known in (("publication", PUBLICATIONS), ("scale", SCALES), ("verdict", VERDICTS)):
             if row[name] not in known:

@@ -20,7 +20,7 @@ STEALING = {"none": "mgpu-div", "exhausted": "mgpu-div-e", "dynamic": "mgpu-div-
 
 
 def _measures(path: str) -> list[Row]:
-    with record_of(path, "bench diversity` or `gpukit diversity decompose --egos") as record:
+    with record_of(path, "papers bench diversity` or `gpukit diversity decompose --egos") as record:
         if "largest" in record:
             rows = [measure(name, "1", record["largest"][key]) for key, name in SIZES.items()]
             rows.append(measure("triangles", "1", record["triangles"]))

@@ -7,10 +7,9 @@ from typing import Any
 from gpukit.papers.report.claims import CONTRADICTED, REPRODUCED, UNDECIDED, count
 from gpukit.papers.report.publications import PUBLICATIONS, SCALES
 from gpukit.papers.report.rebuild import name_of, wanted_item
+from gpukit.report import page
 from gpukit.report.parts import Parts
 from gpukit.report.records import Row, of
-
-TEMPLATES = Path(__file__).with_name("templates")
 
 DECIDED = (CONTRADICTED, REPRODUCED)
 """The verdicts that are shown claim by claim."""
@@ -75,3 +74,29 @@ def command(configuration: Mapping[str, Any] | None) -> str:
     paper, scale = configuration["paper"], configuration["scale"]
     real = " data=real" if configuration.get("data") == "real" else ""
     return f"snakemake --cores all --configfile config/paper/{paper}.yaml --config scale={scale}{real}"
+
+
+PAPER = page.Section(
+    "paper", "items", section, "", "Its claims, then its tables and figures beside ours", "",
+    "What held of what the paper claims?",
+)  # fmt: skip
+
+
+def write_page(
+    path: str,
+    tables: Mapping[str, list[Row]],
+    figures: Mapping[str, str],
+    configuration: Mapping[str, Any] | None = None,
+    lacking: Mapping[str, str] | None = None,
+) -> None:
+    """Write the page of a rebuilt paper.
+
+    Parameters are those of :func:`gpukit.report.page.write_page`; ``items`` is among the tables, ``item/ITEM`` among
+    the figures.
+    """
+    page.write_page(
+        path, tables, figures, configuration, lacking,
+        sections=(PAPER, *page.SECTIONS),
+        templates=(page.TEMPLATES, Path(__file__).with_name("templates")),
+        repeat=command(configuration),
+    )  # fmt: skip

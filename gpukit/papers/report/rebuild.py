@@ -12,20 +12,15 @@ from gpukit.papers.report import items
 from gpukit.papers.report.items import ITEMS, NAMES
 from gpukit.papers.report.observations import Item, Observation
 from gpukit.report.figure import draw, legend, line_style
-from gpukit.report.records import Kind, Row, need_rows, of, read_typed
+from gpukit.report.records import NA, SEVERAL, Kind, Row, need_rows, of, read_typed
 from gpukit.report.style import MUTED
 from gpukit.report.text import label
 
 COLUMNS = ("item", "graph", "data", "method", "setting", "x", "quantity", "unit", "repeats", "ours", "ours_sd", "paper")
-"""Columns of a rebuilt item; NA where there is no value."""
+"""Columns of a rebuilt item; :data:`NA` where there is no value."""
 
 KEY = ("graph", "method", "x", "quantity", "unit")
 """What an observation and a printed value go by."""
-
-NA = "NA"
-
-SEVERAL = "several graphs"
-"""What a row was measured on that is of no graph of its own."""
 
 SOURCES = {"ours": "", "paper": " in the paper"}
 """The columns that are drawn, and what they add to the name in the legend."""
@@ -50,7 +45,7 @@ ANOTHER_SIZE = "printed for "
 
 
 def _rows(path: str) -> list[Row]:
-    rows = read_typed(path, dict.fromkeys(COLUMNS, str), "a table by `gpukit report paper`")
+    rows = read_typed(path, dict.fromkeys(COLUMNS, str), "a table by `gpukit papers report item`")
     return [{name: row[name] for name in COLUMNS[1:]} for row in rows]
 
 

@@ -33,7 +33,7 @@ def page(tables: Sequence[list[Row]]) -> str:
     Parameters
     ----------
     tables : sequence of list of dict
-        Verdicts, a table by ``gpukit report claims`` for each paper.
+        Verdicts, a table by ``gpukit papers report claims`` for each paper.
 
     Raises
     ------

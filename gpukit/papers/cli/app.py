@@ -1,0 +1,9 @@
+"""``gpukit papers``: the commands that only rebuild a paper."""
+
+from gpukit.cli.command import group
+from gpukit.papers.cli import bench, report
+
+app = group("Rebuild the papers: ablations, competitors, timed runs, claims.")
+
+for name, part in (("bench", bench), ("report", report)):
+    app.add_typer(part.app, name=name)
