@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gpukit.artifacts import Artifact
     from gpukit.device.select import Device
     from gpukit.gim import Params, Result
+    from gpukit.gim.run import Methods
     from gpukit.graph.csr import Graph
     from gpukit.imgpu import Params as WorldParams
     from gpukit.imgpu import Result as WorldResult
@@ -63,7 +64,9 @@ def default_costs(graph: "Graph") -> "np.ndarray":
     return np.full(graph.n, 10**COST_DECIMALS)
 
 
-def maximise(session: Session, params: "Params", *, decimals: int = 0, scan: Any = None) -> "tuple[Artifact, Result]":
+def maximise(
+    session: Session, params: "Params", *, decimals: int = 0, methods: "Callable[[Device], Methods] | None" = None
+) -> "tuple[Artifact, Result]":
     """Return the seeds that gIM finds, and what it says of them.
 
     Parameters
@@ -73,8 +76,8 @@ def maximise(session: Session, params: "Params", *, decimals: int = 0, scan: Any
     params : Params
     decimals : int
         Digits behind the point of what a vertex counts for, of which ``params`` has whole numbers.
-    scan : callable, optional
-        Returns the launch shape of the scan sampler on a kind of device.
+    methods : callable, optional
+        Returns the methods for a device, where not the usual ones are asked for.
     """
     with session.phase("load"):
         from gpukit.device.compiled import compile_beside
@@ -83,12 +86,12 @@ def maximise(session: Session, params: "Params", *, decimals: int = 0, scan: Any
         compile_beside("gpukit.gim.trifle:choose", by_discount)
     device = session.use_device(work=_work(session.graph, params))
     try:
-        found = _maximise(session, params, device, scan, PATIENCE_S)
+        found = _maximise(session, params, device, methods, PATIENCE_S)
     except _Slow:
         # The seeds are the same anywhere, so nothing but time is lost. How long that is, no estimate told: it depends
         # on how large sets are, and on when the choice converges.
         device = session.use_device(reason=f"auto: the CPU has taken over {PATIENCE_S:g} s, and a GPU is here")
-        found = _maximise(session, params, device, scan, math.inf)
+        found = _maximise(session, params, device, methods, math.inf)
     found = in_weights(found, decimals)
     if not found.converged:
         assert found.optimism is not None
@@ -104,14 +107,17 @@ class _Slow(Exception):
     """The CPU takes long, and there is a GPU."""
 
 
-def _maximise(session: Session, params: "Params", device: "Device", scan: Any, patience: float) -> "Result":
+def _maximise(session: Session, params: "Params", device: "Device", methods: Any, patience: float) -> "Result":
     """Return the seeds that gIM finds on a device; raises _Slow at the first size after the patience, in seconds."""
-    session.load(lambda: _load(session.graph, params, device))
+    with session.phase("load"):
+        from gpukit.gim.run import DEFAULT
+
+        used = DEFAULT if methods is None else methods(device)
+    session.load(lambda: _load(session.graph, params, device, used))
     from gpukit.device.timing import marker
-    from gpukit.papers.gim import maximise
+    from gpukit.gim import maximise
 
     session.timer.mark = marker(device)  # seeds are chosen while sets are drawn
-    shape = None if scan is None else scan(device.kind)
     end = perf_counter() + patience
     with session.progress("RR sets") as update:
 
@@ -121,7 +127,7 @@ def _maximise(session: Session, params: "Params", device: "Device", scan: Any, p
                 raise _Slow
 
         return maximise(
-            session.graph, params, device, tables=session.tables, shape=shape, timer=session.timer, progress=watch
+            session.graph, params, device, tables=session.tables, methods=used, timer=session.timer, progress=watch
         )
 
 
@@ -190,15 +196,14 @@ def use_one_gpu(session: Session, worlds: int, passes: int) -> "Device":
     return device
 
 
-def _load(graph: "Graph", params: "Params", device: "Device") -> None:
+def _load(graph: "Graph", params: "Params", device: "Device", methods: "Methods") -> None:
     """Load compiled code with a run on one edge."""
-    from gpukit.gim import Params
+    from gpukit.gim import Params, maximise
     from gpukit.graph.trifle import one_edge
-    from gpukit.papers.gim import maximise
 
     same = ("model", "bound", "sampler", "selection", "sets", "rounds", "optimism")
     trifle = Params(k=1, epsilon=0.9, min_sets=0, max_members=1000, **{name: getattr(params, name) for name in same})
-    maximise(one_edge(graph), trifle, device)
+    maximise(one_edge(graph), trifle, device, methods=methods)
 
 
 def in_weights(result: "Result", decimals: int) -> "Result":
@@ -244,7 +249,6 @@ def influence_maximization(
     bound: settings.Bound = "opim",
     sampler: settings.Sampler = "skip",
     samples: settings.Samples = "grid",
-    selection: settings.Selection = "index",
     sets: settings.Sets = "kept",
     sentinels: settings.Sentinels = "auto",
     rounds: int = 1,
@@ -279,8 +283,8 @@ def influence_maximization(
         ``opim`` or ``imm``: how many RR sets are enough.
     optimism : float or None
         With ``opim``: draw sets until noise flatters the choice by so little (a share); None: as the guarantee needs.
-    sampler, samples, selection, sets, sentinels, max_members, min_sets
-        As the options of ``gpukit gim run``.
+    sampler, samples, sets, sentinels, max_members, min_sets
+        As the options of ``gpukit papers gim run``.
     rounds : int
         Rounds of seeding, 1 to 255.
     include, exclude : vertices
@@ -314,7 +318,7 @@ def influence_maximization(
     """
     asked: dict[str, Any] = {
         "k": optional(whole, "k", k), "epsilon": number("epsilon", epsilon), "model": model, "bound": bound,
-        "sampler": sampler, "samples": samples, "selection": selection, "sets": sets, "sentinels": sentinels,
+        "sampler": sampler, "samples": samples, "sets": sets, "sentinels": sentinels,
         "rounds": whole("rounds", rounds), "optimism": optional(number, "optimism", optimism),
         "max_members": whole("max_members", max_members), "min_sets": optional(whole, "min_sets", min_sets),
     }  # fmt: skip
@@ -323,7 +327,7 @@ def influence_maximization(
     told = None if budget is None else str(budget)
     with Session(device=device, gpus=gpus, threads=threads, seed=whole("seed", seed), progress=progress) as session:
         check_limits(k, told, costs)
-        session.params = {name: value for name, value in asked.items() if name != "selection"} | {"budget": told}
+        session.params = {**asked, "budget": told}
         settings.check_gim_epsilon(asked["epsilon"])
         if told is not None:
             asked["budget"] = budget_units(told)

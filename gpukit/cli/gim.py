@@ -1,5 +1,6 @@
 """``gpukit gim``: influence maximisation, in one step or in shards, and simple seeds to compare with."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,9 +12,9 @@ from gpukit.api.seeds import budget_units, check_limits, default_costs, maximise
 from gpukit.cli import options
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.gim_common import launch_shape, need_edges, optimism_of, summary_of
+from gpukit.cli.gim_common import need_edges, optimism_of, summary_of
 from gpukit.cli.gim_shards import sample, select
-from gpukit.cli.options import ablation, option
+from gpukit.cli.options import option
 from gpukit.cli.vertices import vertex_costs, vertex_list, vertex_weights
 from gpukit.graph.trifle import one_edge
 
@@ -33,20 +34,6 @@ class Wanted:
     bound: Annotated[settings.Bound, option("--bound", "How many RR sets are enough: OPIM-C or IMM.")] = (
         settings.default(settings.Bound)
     )
-    sampler: options.SamplerOption = options.SAMPLER
-    samples: Annotated[
-        settings.Samples, ablation("--samples", "IMM: re-use the search phase's sets soundly, not, or as printed.")
-    ] = settings.default(settings.Samples)
-    selection: Annotated[
-        settings.Selection, ablation("--selection", "Choose seeds by an index, or by a scan of all sets a seed.")
-    ] = settings.default(settings.Selection)
-    sets: options.SetsOption = options.SETS
-    sentinels: Annotated[
-        settings.Sentinels,
-        option(
-            "--sentinels", "Where RR sets are large, end them at a seed that is chosen first, and exchanged at last."
-        ),
-    ] = settings.default(settings.Sentinels)
     rounds: options.RoundsOption = 1
     optimism: Annotated[
         str,
@@ -74,26 +61,44 @@ class Limits:
     budget: Annotated[str | None, option("--budget B", "What the seeds may cost together, instead of -k.")] = None
 
 
+USUAL: dict[str, str] = {
+    "sampler": settings.default(settings.Sampler),
+    "samples": settings.default(settings.Samples),
+    "selection": settings.default(settings.Selection),
+    "sets": settings.default(settings.Sets),
+    "sentinels": settings.default(settings.Sentinels),
+}
+"""Ways to find seeds that only ablations change."""
+
+
 @app.command("run")
 @with_run("out", *DEVICE, "seed", writes="seeds", estimate=needs.rr_sets)
-def run_(run: Run, graph_file: options.GraphArgument, wanted: Wanted, limits: Limits, scan: options.ScanShape) -> None:
+def run_(run: Run, graph_file: options.GraphArgument, wanted: Wanted, limits: Limits) -> None:
     """Find k seeds, or seeds within a budget, of large expected spread, and say how good they are."""
-    asked = vars(wanted) | {"optimism": optimism_of(wanted.optimism)}
+    find(run, graph_file, wanted, limits)
+
+
+def find(
+    run: Run, graph_file: Path, wanted: Wanted, limits: Limits, ways: Mapping[str, str] = USUAL, methods_of: Any = None
+) -> None:
+    """Find seeds; ``methods_of`` returns the methods for parameters and a device, where it is not the usual ones."""
+    asked = {**vars(wanted), "optimism": optimism_of(wanted.optimism), **ways}
     run.params = {name: value for name, value in asked.items() if name != "selection"} | {"budget": limits.budget}
     check_limits(wanted.k, limits.budget, limits.costs)
     budget = None if limits.budget is None else budget_units(limits.budget)
     settings.check_gim_epsilon(wanted.epsilon, "--epsilon")
-    graph, _ = run.read_graph(graph_file, tables=wanted.model == "ic" and wanted.sampler == "skip")
+    graph, _ = run.read_graph(graph_file, tables=wanted.model == "ic" and ways["sampler"] == "skip")
     with run.phase("read"):
         given, decimals = _read_limits(run, graph, limits)
     with run.phase("load"):
         from gpukit.gim import Params
 
         params = Params(**asked, **given, budget=budget, seed=run.seed)
-    artifact, result = maximise(run, params, decimals=decimals, scan=partial(launch_shape, scan))
+    methods = None if methods_of is None else partial(methods_of, params)
+    artifact, result = maximise(run, params, decimals=decimals, methods=methods)
     run.put(artifact)
     record = record_of(graph.original(result.seeds).tolist(), result)
-    run.finish({**record, "selection": wanted.selection}, summary_of(record, graph.n))
+    run.finish({**record, "selection": ways["selection"]}, summary_of(record, graph.n))
 
 
 @app.command("baseline")
@@ -103,17 +108,15 @@ def baseline(
     graph_file: options.GraphArgument,
     k: options.RoundSeedsOption,
     method: Annotated[
-        Literal["degree", "degree-discount", "random", "skim"],
-        option("--method", "By out-degree, by degree discount, at random, or by the sketches of SKIM."),
+        Literal["degree", "degree-discount", "random"],
+        option("--method", "By out-degree, by degree discount, or at random."),
     ],
 ) -> None:
     """Choose k seeds without RR sets and without a guarantee, to compare with."""
     run.params = {"method": method, "k": k}
-    graph, tables = run.read_graph(graph_file, tables=method == "skim")
+    graph, _ = run.read_graph(graph_file)
     need_edges(graph)
     run.use_device(threads=1)
-    if method == "skim":
-        return _skim(run, graph, tables, k)
     with run.phase("load"):
         from gpukit.gim import baselines
 
@@ -123,20 +126,6 @@ def baseline(
     with run.phase("selection"):
         seeds = choose(graph, k)
     run.finish({"seeds": run.save_seeds(seeds, method)})
-
-
-def _skim(run: Run, graph: "Graph", tables: Any, k: int) -> None:
-    """Choose k seeds by SKIM, under independent cascade."""
-    with run.phase("load"):
-        from gpukit.papers.gim.skim import draw_instances, skim
-
-        skim(draw_instances(one_edge(graph), run.seed), 1)
-    with run.phase("sampling"):
-        world = draw_instances(graph, run.seed, tables=tables)
-    with run.phase("selection"):
-        seeds, gains = skim(world, k, seed=run.seed)
-    estimate = float(gains.sum()) / len(world.in_begin)
-    run.finish({"seeds": run.save_seeds(seeds, "skim"), "selection_estimate": estimate})
 
 
 def _read_limits(run: Run, graph: "Graph", limits: Limits) -> tuple[dict[str, Any], int]:

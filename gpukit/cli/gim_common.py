@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Any
 
-from gpukit.cli.options import ScanShape
 from gpukit.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -47,17 +46,3 @@ def need_edges(graph: "Graph") -> None:
     """Refuse a graph without edges; raises InputError."""
     if graph.m == 0:
         raise InputError("the graph has no edges, so there is no influence to maximise; give one with edges")
-
-
-def launch_shape(asked: ScanShape, kind: str) -> Any:
-    """Return the launch shape of the scan sampler; None on the CPU, which has none."""
-    block, grid = asked.block, asked.grid
-    if block is not None and not (1 <= block <= 1024 and block % 32 == 0):
-        raise UsageError(f"--block is {block}; multiples of 32 up to 1024 are allowed")
-    if grid is not None and not 0 <= grid < 2**31:
-        raise UsageError(f"--grid is {grid}; 0 to 2^31 - 1 are allowed")
-    if kind == "cpu":
-        return None
-    from gpukit.papers.gim.per_edge_cuda import PerEdge
-
-    return PerEdge(**{name: value for name, value in vars(asked).items() if value is not None})

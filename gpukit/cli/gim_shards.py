@@ -1,7 +1,7 @@
 """``gpukit gim sample`` and ``select``: one collection of RR sets in several files, and seeds out of them."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +11,7 @@ from gpukit.api.seeds import MEMBERS_PER_SET, in_weights, known_of, record_of
 from gpukit.cli import options
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.gim_common import launch_shape, need_edges, summary_of
+from gpukit.cli.gim_common import need_edges, summary_of
 from gpukit.cli.options import option
 from gpukit.cli.vertices import vertex_weights
 from gpukit.errors import UsageError
@@ -25,25 +25,29 @@ MADE_FROM = ("graph", "model", "sampler", "stream", "rounds", "seed", "sets")
 """What RR sets that are joined, or judge one another, must have in common, beside the targets."""
 
 
-@with_run("out", *DEVICE, "seed", writes="rrsets", estimate=needs.rr_sets)
-def sample(
-    run: Run,
-    graph_file: options.GraphArgument,
-    count: Annotated[int, option("--count N", "Number of sample ids, each that of a set.")],
-    *,
-    first: Annotated[int, option("--first I", "First sample id.")] = 0,
-    sets: options.SetsOption = options.SETS,
-    targets: options.TargetsOption = None,
-    model: options.ModelOption = options.MODEL,
-    sampler: options.SamplerOption = options.SAMPLER,
-    rounds: options.RoundsOption = 1,
-    scan: options.ScanShape,
-    compress: options.CompressOption = False,
-) -> None:
-    """Draw the RR sets of a range of sample ids. A set depends on its id, not on the range, so ranges fit together.
+@dataclass(frozen=True)
+class Range:
+    """The sets that are drawn."""
 
-    With several rounds or --sampler scan the sets are plain.
-    """
+    count: Annotated[int, option("--count N", "Number of sample ids, each that of a set.")]
+    first: Annotated[int, option("--first I", "First sample id.")] = 0
+    targets: options.TargetsOption = None
+    model: options.ModelOption = options.MODEL
+    rounds: options.RoundsOption = 1
+    compress: options.CompressOption = False
+
+
+@with_run("out", *DEVICE, "seed", writes="rrsets", estimate=needs.rr_sets)
+def sample(run: Run, graph_file: options.GraphArgument, asked: Range) -> None:
+    """Draw the RR sets of a range of sample ids. A set depends on its id, not on the range, so ranges fit together."""
+    draw(run, graph_file, asked)
+
+
+def draw(
+    run: Run, graph_file: Path, asked: Range, sampler: str = "skip", sets: str = "kept", sampler_of: Any = None
+) -> None:
+    """Draw RR sets; ``sampler_of`` returns what draws them on a kind of device, where it is not the usual one."""
+    first, count, model, rounds = asked.first, asked.count, asked.model, asked.rounds
     kept = sets == "kept" and sampler == "skip" and rounds == 1
     run.params = {"first": first, "count": count, "model": model, "sampler": sampler, "rounds": rounds}
     run.params["sets"] = "kept" if kept else "plain"
@@ -51,16 +55,16 @@ def sample(
         raise UsageError(f"sample ids {first} to {first + count - 1}: give --count >= 1 within 0 to 2^48 - 1")
     graph, tables = run.read_graph(graph_file, tables=model == "ic" and sampler == "skip")
     need_edges(graph)
-    weights, decimals = (None, 0) if targets is None else vertex_weights(targets, graph, run.inputs)
+    weights, decimals = (None, 0) if asked.targets is None else vertex_weights(asked.targets, graph, run.inputs)
     work = float(MEMBERS_PER_SET) * count * rounds * (graph.m / graph.n if sampler == "scan" else 1)
     device = run.use_device(work=work)
     from gpukit.worlds.factory import make_collection
     from gpukit.worlds.reverse import prepare
 
     reverse = prepare(graph, model, sampler, tables=tables, rounds=rounds, root_weights=weights, kept=kept)
-    shape = launch_shape(scan, device.kind)
+    how = None if sampler_of is None else sampler_of(device.kind)
     with run.phase("transfer"):
-        drawn = make_collection(reverse, run.seed, first, device, sampler=shape if sampler == "scan" else None)
+        drawn = make_collection(reverse, run.seed, first, device, sampler=how)
     with run.phase("sampling"):
         drawn.extend_over(count)
     with run.phase("transfer"):
@@ -74,7 +78,7 @@ def sample(
             stream=reverse.stream.name, model=model, sampler=sampler, graph=run.inputs["graph"], seed=run.seed,
             rounds=rounds, params=run.params, weights=weights, decimals=decimals, inputs=run.inputs, **trivial,
         )  # fmt: skip
-        write_rrsets(run.target, found, compress=compress)
+        write_rrsets(run.target, found, compress=asked.compress)
     mean = len(members) / max(found.count, 1)
     record = {"rr_sets": found.count, "drawn": count, "members": len(members), "mean_size": mean}
     of_ids = f" that are not trivial, of {count:,} sample ids" if kept else ""

@@ -94,26 +94,11 @@ MODEL = settings.default(settings.Model)
 SeedsOption = Annotated[int, option("-k --k K", "Number of seeds.")]
 RoundSeedsOption = Annotated[int, option("-k --k K", "Number of seeds (of each round).")]
 RoundsOption = Annotated[int, option("--rounds T", "Rounds of seeding, 1 to 255.")]
-SamplerOption = Annotated[settings.Sampler, ablation("--sampler", "Skip dead edges, or test every edge.")]
-SAMPLER = settings.default(settings.Sampler)
-SetsOption = Annotated[
-    settings.Sets,
-    option("--sets", "Leave out RR sets that are nothing but their root, which is known; or draw all of them."),
-]
-SETS = settings.default(settings.Sets)
 TargetsOption = Annotated[
     Path | None,
     option("--targets FILE", "Lines `id weight`: what a vertex counts for, up to 9 decimals; 0 if not named."),
 ]
 WorldsOption = Annotated[int, option("--worlds R", "Number of live-edge worlds.")]
-
-
-@dataclass(frozen=True)
-class ScanShape:
-    """The launch shape of the scan sampler."""
-
-    block: Annotated[int | None, ablation("--block N", "Threads of a block of the scan sampler on a GPU.")] = None
-    grid: Annotated[int | None, ablation("--grid N", "Blocks of the scan sampler on a GPU; 0: as many as fit.")] = None
 
 
 # kPAR

@@ -1,4 +1,7 @@
-"""Running commands in the process of the test; a module's ``GROUP`` holds the first words of all its commands."""
+"""Running commands in the process of the test.
+
+A module's ``GROUP`` holds the first words of all its commands. A first word ``papers`` stands before these.
+"""
 
 import json
 import re
@@ -15,7 +18,8 @@ def run(request, capsys):
     group = getattr(request.module, "GROUP", ())
 
     def run(*words):
-        code = main([*group, *map(str, words)])
+        first = words[: words[:1] == ("papers",)]
+        code = main([*first, *group, *map(str, words[len(first) :])])
         out, err = capsys.readouterr()
         return code, out, err
 

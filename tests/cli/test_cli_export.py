@@ -49,7 +49,7 @@ def folder(request, tmp_path_factory):
     (folder / "sources.txt").write_text(f"{three}\n{three}:1,{five}:3\n")
     made("gim", "run", "g.h5", "-k", 4, "--min-sets", 100, *CPU, "--out", "seeds.h5")
     made("gim", "run", "g.h5", "-k", 2, "--rounds", 2, "--min-sets", 100, *CPU, "--out", "rounds.h5")
-    made("gim", "sample", "g.h5", "--count", 30, "--first", 5, "--sets", "plain", *CPU, "--out", "rrsets.h5")
+    made("papers", "gim", "sample", "g.h5", "--count", 30, "--first", 5, "--sets", "plain", *CPU, "--out", "rrsets.h5")
     made("gim", "sample", "g.h5", "--count", 30, "--first", 5, *CPU, "--out", "rr-kept.h5")
     made("gim", "sample", "g.h5", "--count", 30, "--rounds", 2, *CPU, "--out", "rr-rounds.h5")
     made("imgpu", "reach", "g.h5", "--worlds", 8, *CPU, "--out", "reach.h5")

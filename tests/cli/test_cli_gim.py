@@ -63,7 +63,7 @@ def test_record_and_artifact(record, folder, graph):
     ],
 )
 def test_bytes_do_not_depend_on_the_machine(good, record, folder, words):
-    base = ["run", "G.h5", "-k", 3, "--epsilon", 0.3, "--min-sets", 300, *words]
+    base = ["papers", "run", "G.h5", "-k", 3, "--epsilon", 0.3, "--min-sets", 300, *words]
     one = record(*base, "--out", "A.h5", "--threads", 1)
     for other in (["--threads", 2], ["--selection", "scan"], ["--block", 64, "--grid", 7, "--device", "cpu"]):
         two = record(*base, "--out", "B.h5", *other)
@@ -85,7 +85,7 @@ def test_summary_for_people(good, folder, graph):
     assert {"seeds", "rounds", "spread", "optimism", "RR sets", "guarantee", "graph", "time", "written"} == titles
     kept = f"of the best possible, certified, except with probability 1 in {graph.n}"
     assert any(line.endswith(kept) for line in lines)
-    assert "none" in good("run", "G.h5", "--out", "S.h5", "-k", 2, "--bound", "imm", "--samples", "original")
+    assert "none" in good("papers", *RUN, "-k", 2, "--bound", "imm", "--samples", "original")
 
 
 def test_include_exclude_targets(record, folder, graph):
@@ -162,8 +162,9 @@ def test_shards_are_the_whole(record, folder, graph, more, kept, targets):
     ids = graph.original(np.arange(graph.n))
     (folder / "t.txt").write_text("".join(f"{v} {1 + v % 7}.25\n" for v in ids[::2]))
     words = ("--seed", 9, "--model", "lt", *more, *(["--targets", "t.txt"] if targets else []))
+    sample = [*["papers"] * (more[:1] in (["--sets"], ["--sampler"])), "sample", "G.h5"]
     for name, first, count in SHARDS:
-        made = record("sample", "G.h5", "--out", f"{name}.h5", "--first", first, "--count", count, *words)
+        made = record(*sample, "--out", f"{name}.h5", "--first", first, "--count", count, *words)
         assert (made["drawn"], made["graph"]) == (count, {"n": graph.n, "m": graph.m})
         assert made["rr_sets"] <= count if kept else made["rr_sets"] == count
     assert read_header(folder / "whole.h5").version == (2 if kept or targets else 1)
@@ -176,7 +177,7 @@ def test_shards_are_the_whole(record, folder, graph, more, kept, targets):
     assert (whole["params"]["count"], whole["params"]["judge_count"]) == (400, 200)
     assert (whole["guarantee"], whole["seed"]) == (None, 9)
     assert set(whole["seeds"]) <= set(ids.tolist())
-    again = record("sample", "G.h5", "--out", "d.h5", "--count", 400, *words, "--threads", 2)
+    again = record(*sample, "--out", "d.h5", "--count", 400, *words, "--threads", 2)
     assert again["members"] == len(read_rrsets(folder / "whole.h5").members)
     assert (folder / "d.h5").read_bytes() == (folder / "whole.h5").read_bytes()
     assert read_seeds(folder / "W.h5").seeds.tolist() == whole["seeds"]
@@ -192,7 +193,7 @@ def test_kept_sets_and_targets_estimate_what_plain_ones_do(record, folder, graph
         for words in ((), ("--targets", "t.txt")):
             for name, first in (("r", 0), ("j", 20_000)):
                 more = ("--sets", sets, *words)
-                record("sample", "G.h5", "--out", f"{name}.h5", "--first", first, "--count", 20_000, *more)
+                record("papers", "sample", "G.h5", "--out", f"{name}.h5", "--first", first, "--count", 20_000, *more)
             found[sets, len(words)] = record("select", "r.h5", "--judge", "j.h5", "--out", "S.h5", "-k", 3)
             stored = read_seeds(folder / "S.h5")
             assert stored.spread_gains.sum() == pytest.approx(found[sets, len(words)]["spread_estimate"], rel=0.05)
@@ -218,7 +219,7 @@ def test_seeds_can_be_exported_alone(record, folder, graph):
 
 def test_what_seeds_cover_of_their_own_sets_is_not_called_their_spread(good, record, folder):
     for name, first, count in (("a", 0, 200), ("j1", 300, 50), ("j2", 350, 70)):
-        good("sample", "G.h5", "--out", f"{name}.h5", "--first", first, "--count", count, "--sets", "plain")
+        good("papers", *SAMPLE[:2], "--out", f"{name}.h5", "--first", first, "--count", count, "--sets", "plain")
     alone = record("select", "a.h5", "--out", "A.h5", "-k", 3)
     judged = record("select", "a.h5", "--out", "J.h5", "-k", 3, "--judge", "j2.h5", "--judge", "j1.h5")
     imm = record("run", "G.h5", "--out", "I.h5", "-k", 3, "--bound", "imm", "--min-sets", 500)
@@ -230,7 +231,7 @@ def test_what_seeds_cover_of_their_own_sets_is_not_called_their_spread(good, rec
     stored = read_seeds(folder / "J.h5")
     assert judged["selection_estimate"] is None and stored.selection_estimate is None
     assert judged["spread_estimate"] == stored.spread_estimate > 3
-    good("sample", "G.h5", "--out", "j.h5", "--first", 300, "--count", 120, "--sets", "plain")
+    good("papers", *SAMPLE[:2], "--out", "j.h5", "--first", 300, "--count", 120, "--sets", "plain")
     digests = {what: read_header(folder / f"{name}.h5").payload for what, name in (("rrsets", "a"), ("judge", "j"))}
     assert artifact_of(folder / "J.h5", "seeds").inputs == digests | {"graph": read_header(folder / "G.h5").payload}
     assert alone["params"] == {name: judged["params"][name] for name in alone["params"]}
@@ -268,7 +269,7 @@ def test_baselines(record, folder, graph, method):
 
 
 def test_skim(record, folder, graph):
-    found = record("baseline", "G.h5", "--method", "skim", "-k", 5, "--out", "B.h5", "--seed", 4)
+    found = record("papers", "skim", "G.h5", "-k", 5, "--out", "B.h5", "--seed", 4)
     seeds, gains = skim(draw_instances(graph, 4), 5, seed=4)
     assert found["seeds"] == graph.original(seeds).tolist()
     assert found["selection_estimate"] == gains.sum() / 64 and found["device"]["threads"] == 1
@@ -330,7 +331,7 @@ SAMPLE = ["sample", "G.h5", "--out", "R.h5"]
         (2, [*RUN, "--budget", "1e999999"], "--budget: '1e999999' is not a number"),
         (3, [*RUN, "--budget", 2, "--costs", "huge.txt"], "huge.txt, line 1: '1e999999' is not a number"),
         (2, [*RUN, "--budget", 0.5], "below the cost"),
-        (2, [*RUN, "-k", 2, "--block", 7], "--block"),
+        (2, ["papers", *RUN, "-k", 2, "--block", 7], "--block"),
         (2, [*RUN, "-k", 2, "--threads", 0], "--threads"),
         (3, ["run", "missing.h5", "--out", "S.h5", "-k", 2], "missing.h5"),
         (3, ["run", ".", "--out", "S.h5", "-k", 2], "."),
@@ -383,7 +384,7 @@ def test_what_is_wrong_is_one_line(run, good, folder, graph, code, words, line):
         extras = (("r0", []), ("r9", ["--first", 9]), ("seed", ["--first", 5, "--seed", 1]))
         extras += (("plain", ["--first", 5, "--sets", "plain"]), ("targets", ["--first", 5, "--targets", "eleven.txt"]))
         for name, more in (*extras, ("lt", ["--first", 5, "--model", "lt"])):
-            good("sample", "G.h5", "--out", f"{name}.h5", "--count", 5, *more)
+            good("papers", "sample", "G.h5", "--out", f"{name}.h5", "--count", 5, *more)
         if "none.h5" in words:
             trivial = next(id_ for id_ in range(10**4) if _is_trivial(graph, id_))
             good("sample", "G.h5", "--out", "none.h5", "--count", 1, "--first", trivial)

@@ -103,7 +103,7 @@ def test_counters_are_planned_where_there_is_a_profiler(tmp_path, monkeypatch, s
 RIVALS = {
     "gim": [
         ("cells/soc-Epinions1/ripples/", "--gpus 0 --threads 16 "),
-        ("/gim-scan/", "--sampler scan -k 50 --seed 1 --block 32 "),
+        ("/gim-scan/", "--sampler scan --block 32 "),
     ],
     "kpar": [
         ("--delta 16 -k 10 --out results/paper/kpar/kpar/DBLP/fora-cpu-10.h5", "--device cpu --gpus 0 --threads 32"),

@@ -4,6 +4,8 @@ SIMPLE = [
     if method in ("degree", "degree-discount", "random")
 ]
 
+# To test every edge is an ablation.
+GIM, SAMPLER = ("papers gim", "--sampler scan") if config["gim"]["sampler"] == "scan" else ("gim", "")
 BASELINE_OPTIONS = ["-k", config["gim"]["k"], "--seed", config["seed"]]
 
 if INSTANCES:
@@ -42,10 +44,9 @@ rule warm_up:
     params:
         commands=lambda wildcards, input, output: lines(
             [
-                shlex.split(f"gim run -k 2 --min-sets 100 --model {model} --bound {way}")
-                + [input.graph, "--out", output.seeds]
+                shlex.split(f"{way} -k 2 --min-sets 100 --model {model}") + [input.graph, "--out", output.seeds]
                 for model in ("ic", "lt")
-                for way in ("opim --sampler skip", "imm --sampler scan")
+                for way in ("gim run --bound opim", "papers gim run --bound imm --sampler scan")
             ]
         ),
     message:
@@ -79,13 +80,14 @@ rule gim_run:
         epsilon=config["gim"]["epsilon"],
         bound=config["gim"]["bound"],
         min_sets=config["gim"]["min_sets"],
-        sampler=config["gim"]["sampler"],
+        sampler=SAMPLER,
         seed=config["seed"],
     message:
         "gIM: {params.k} seeds of {wildcards.graph} under {wildcards.model}"
     shell:
-        "python -m gpukit gim run {input.graph:q} --out {output.seeds:q} -k {params.k} --epsilon {params.epsilon}"
-        " --model {wildcards.model} --bound {params.bound} --min-sets {params.min_sets} --sampler {params.sampler}"
+        f"python -m gpukit {GIM} run"
+        " {input.graph:q} --out {output.seeds:q} -k {params.k} --epsilon {params.epsilon}"
+        " --model {wildcards.model} --bound {params.bound} --min-sets {params.min_sets} {params.sampler}"
         " --seed {params.seed}"
         " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
 
@@ -144,13 +146,14 @@ rule gim_sample:
     params:
         first=lambda wildcards: int(wildcards.shard) * config["shards"]["sets"],
         sets=config["shards"]["sets"],
-        sampler=config["gim"]["sampler"],
+        sampler=SAMPLER,
         seed=config["seed"],
     message:
         "RR sets of {wildcards.graph} under {wildcards.model}, shard {wildcards.shard}"
     shell:
-        "python -m gpukit gim sample {input.graph:q} --out {output.sets:q} --model {wildcards.model}"
-        " --first {params.first} --count {params.sets} --sampler {params.sampler} --seed {params.seed}"
+        f"python -m gpukit {GIM} sample"
+        " {input.graph:q} --out {output.sets:q} --model {wildcards.model}"
+        " --first {params.first} --count {params.sets} {params.sampler} --seed {params.seed}"
         " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} > {log:q} 2>&1"
 
 

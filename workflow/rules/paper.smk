@@ -144,7 +144,7 @@ rule paper_cell:
     params:
         asked=lambda wildcards: cell_words(wildcards),
         commands=lambda wildcards, input, output: lines(
-            [["gim", *cell_words(wildcards), input.graph, "--out", out, "--json"] for out in output.seeds],
+            [[*cell_words(wildcards), input.graph, "--out", out, "--json"] for out in output.seeds],
             output.records,
         ),
     message:

@@ -172,13 +172,14 @@ def cell_words(wildcards):
     """Return the command of a run behind a table or figure of gIM, and its options."""
     asked = ["-k", wildcards.k, "--seed", config["seed"]]
     if wildcards.method == "skim":
-        return ["baseline", "--method", "skim", *asked]
+        return ["papers", "gim", "skim", *asked]
     # The paper's own kernels draw each edge; their blocks have 32 threads where nothing else is asked for.
     sampler = "scan" if wildcards.method == "gim-scan" else wildcards.sampler
+    way = ["--sampler", "scan", "--block", wildcards.block, "--grid", wildcards.grid] if sampler == "scan" else []
     return [
-        *("run", "--bound", "imm", "--min-sets", "0", "--model", wildcards.model, "--epsilon", wildcards.epsilon),
-        *("--rounds", wildcards.rounds, "--sampler", sampler, *asked),
-        *(["--block", wildcards.block, "--grid", wildcards.grid] if sampler == "scan" else []),
+        *(["papers"] if way else []),
+        *("gim", "run", "--bound", "imm", "--min-sets", "0", "--model", wildcards.model),
+        *("--epsilon", wildcards.epsilon, "--rounds", wildcards.rounds, *way, *asked),
     ]
 
 

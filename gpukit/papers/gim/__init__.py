@@ -11,6 +11,6 @@ part of the paper           file
 :func:`maximise` is :func:`gpukit.gim.maximise` with these where the parameters ask for them.
 """
 
-from gpukit.papers.gim.run import maximise
+from gpukit.papers.gim.run import maximise, methods_of
 
-__all__ = ["maximise"]
+__all__ = ["maximise", "methods_of"]

@@ -11,18 +11,8 @@ if TYPE_CHECKING:
     from gpukit.papers.gim.per_edge_cuda import PerEdge
 
 
-def maximise(
-    graph: Graph, params: Params, device: Device | None = None, *, shape: "PerEdge | None" = None, **more: Any
-) -> Result:
-    """Do what :func:`gpukit.gim.maximise` does, with any parameters.
-
-    Parameters
-    ----------
-    graph, params, device, **more
-        As there.
-    shape : PerEdge, optional
-        Launch shape of the paper's sampler on a GPU, for ``params.sampler == "scan"``.
-    """
+def methods_of(params: Params, device: Device | None, shape: "PerEdge | None" = None) -> run.Methods:
+    """Return the methods of the paper that parameters ask for; arguments are those of :func:`maximise`."""
     methods = run.Methods()
     if params.sampler == "scan" and device is not None and device.kind == "cuda":
         from gpukit.papers.gim.per_edge_cuda import PerEdge
@@ -36,4 +26,19 @@ def maximise(
         from gpukit.papers.gim.imm import imm
 
         methods = methods._replace(imm=imm)
-    return run.maximise(graph, params, device, methods=methods, **more)
+    return methods
+
+
+def maximise(
+    graph: Graph, params: Params, device: Device | None = None, *, shape: "PerEdge | None" = None, **more: Any
+) -> Result:
+    """Do what :func:`gpukit.gim.maximise` does, with any parameters.
+
+    Parameters
+    ----------
+    graph, params, device, **more
+        As there.
+    shape : PerEdge, optional
+        Launch shape of the paper's sampler on a GPU, for ``params.sampler == "scan"``.
+    """
+    return run.maximise(graph, params, device, methods=methods_of(params, device, shape), **more)

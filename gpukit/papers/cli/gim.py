@@ -1,0 +1,123 @@
+"""``gpukit papers gim``: influence maximisation with the parts of gIM's paper exchanged, and the competitor SKIM."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from gpukit import settings
+from gpukit.api import needs
+from gpukit.cli.command import DEVICE, group, with_run
+from gpukit.cli.common import Run
+from gpukit.cli.gim import Limits, Wanted, find
+from gpukit.cli.gim_common import need_edges
+from gpukit.cli.gim_shards import Range, draw
+from gpukit.cli.options import GraphArgument, RoundSeedsOption
+from gpukit.errors import UsageError
+from gpukit.graph.trifle import one_edge
+from gpukit.papers.cli.options import ablation
+
+if TYPE_CHECKING:
+    from gpukit.device.select import Device
+    from gpukit.gim import Params
+
+app = group("gIM with parts of it exchanged, and SKIM.")
+
+SamplerOption = Annotated[settings.Sampler, ablation("--sampler", "Skip dead edges, or test every edge.")]
+SAMPLER = settings.default(settings.Sampler)
+SetsOption = Annotated[
+    settings.Sets,
+    ablation("--sets", "Leave out RR sets that are nothing but their root, which is known; or draw all of them."),
+]
+SETS = settings.default(settings.Sets)
+
+
+@dataclass(frozen=True)
+class Ways:
+    """Ways to find seeds."""
+
+    sampler: SamplerOption = SAMPLER
+    samples: Annotated[
+        settings.Samples, ablation("--samples", "IMM: re-use the search phase's sets soundly, not, or as printed.")
+    ] = settings.default(settings.Samples)
+    selection: Annotated[
+        settings.Selection, ablation("--selection", "Choose seeds by an index, or by a scan of all sets a seed.")
+    ] = settings.default(settings.Selection)
+    sets: SetsOption = SETS
+    sentinels: Annotated[
+        settings.Sentinels,
+        ablation(
+            "--sentinels", "Where RR sets are large, end them at a seed that is chosen first, and exchanged at last."
+        ),
+    ] = settings.default(settings.Sentinels)
+
+
+@dataclass(frozen=True)
+class ScanShape:
+    """The launch shape of the scan sampler."""
+
+    block: Annotated[int | None, ablation("--block N", "Threads of a block of the scan sampler on a GPU.")] = None
+    grid: Annotated[int | None, ablation("--grid N", "Blocks of the scan sampler on a GPU; 0: as many as fit.")] = None
+
+    def on(self, kind: str) -> Any:
+        """Return the paper's sampler for a kind of device, None on the CPU; raises UsageError."""
+        block, grid = self.block, self.grid
+        if block is not None and not (1 <= block <= 1024 and block % 32 == 0):
+            raise UsageError(f"--block is {block}; multiples of 32 up to 1024 are allowed")
+        if grid is not None and not 0 <= grid < 2**31:
+            raise UsageError(f"--grid is {grid}; 0 to 2^31 - 1 are allowed")
+        if kind == "cpu":
+            return None
+        from gpukit.papers.gim.per_edge_cuda import PerEdge
+
+        return PerEdge(**{name: value for name, value in vars(self).items() if value is not None})
+
+
+@app.command("run")
+@with_run("out", *DEVICE, "seed", writes="seeds", estimate=needs.rr_sets)
+def run_(run: Run, graph_file: GraphArgument, wanted: Wanted, limits: Limits, ways: Ways, scan: ScanShape) -> None:
+    """Find seeds as `gim run` does, in other ways."""
+
+    def methods_of(params: "Params", device: "Device") -> Any:
+        from gpukit.papers import gim
+
+        return gim.methods_of(params, device, scan.on(device.kind))
+
+    find(run, graph_file, wanted, limits, vars(ways), methods_of)
+
+
+@app.command("sample")
+@with_run("out", *DEVICE, "seed", writes="rrsets", estimate=needs.rr_sets)
+def sample(
+    run: Run,
+    graph_file: GraphArgument,
+    asked: Range,
+    *,
+    sampler: SamplerOption = SAMPLER,
+    sets: SetsOption = SETS,
+    scan: ScanShape,
+) -> None:
+    """Draw RR sets as `gim sample` does, in other ways. With several rounds or --sampler scan the sets are plain."""
+
+    def sampler_of(kind: str) -> Any:
+        return scan.on(kind) if sampler == "scan" else None
+
+    draw(run, graph_file, asked, sampler, sets, sampler_of)
+
+
+@app.command("skim")
+@with_run("out", "seed", writes="seeds")
+def skim_(run: Run, graph_file: GraphArgument, k: RoundSeedsOption) -> None:
+    """Choose k seeds by the sketches of SKIM, under independent cascade."""
+    run.params = {"method": "skim", "k": k}
+    graph, tables = run.read_graph(graph_file, tables=True)
+    need_edges(graph)
+    run.use_device(threads=1)
+    with run.phase("load"):
+        from gpukit.papers.gim.skim import draw_instances, skim
+
+        skim(draw_instances(one_edge(graph), run.seed), 1)
+    with run.phase("sampling"):
+        world = draw_instances(graph, run.seed, tables=tables)
+    with run.phase("selection"):
+        seeds, gains = skim(world, k, seed=run.seed)
+    estimate = float(gains.sum()) / len(world.in_begin)
+    run.finish({"seeds": run.save_seeds(seeds, "skim"), "selection_estimate": estimate})
