@@ -94,7 +94,7 @@ class Campaign(Content):
     costs : str, or mapping of vertices to numbers
         ``degree`` (0.01 + 0.01 · d_out), ``uniform`` (1), or what each vertex costs; 1 if not named.
     update, certificate, lt_residual, groups
-        As the options of ``gpukit merit start``.
+        As the options of ``gpukit papers merit start``.
     device, gpus, threads, seed, progress
         As in :func:`gpukit.influence_maximization`.
 
@@ -356,8 +356,8 @@ class Campaign(Content):
                 session.tables = self._opened.tables()
             try:
                 if self._engine is None:
-                    device = use_device(session, self._params, self._groups, 1)
-                    from gpukit.papers.merit.factory import Campaign as Engine
+                    device = use_device(session, self._params, groups=self._groups)
+                    from gpukit.merit import Campaign as Engine
 
                     self._engine = Engine(
                         self._graph, self._params, self._rounds, device, groups=self._groups, tables=session.tables
@@ -432,7 +432,7 @@ def seed_minimization(
     graph, eta, weights, batch, model, epsilon, costs
         As in :class:`gpukit.Campaign`.
     update, fresh_ids, certificate, lt_residual, groups
-        As the options of ``gpukit merit run``.
+        As the options of ``gpukit papers merit run``.
     worlds : int
         Hidden worlds to run a campaign in.
     replay : list of vertices, each a list, optional

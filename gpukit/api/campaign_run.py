@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gpukit.device.select import Device
     from gpukit.graph import csr
     from gpukit.merit import Costs, Params, Result
+    from gpukit.merit.factory import MakeSets
 
 MAX_WORLDS = 10**6
 PHASES = ("generate", "update", "judge", "select")
@@ -25,9 +26,17 @@ PHASES = ("generate", "update", "judge", "select")
 MEMBERS_PER_ROOT, SETS_PER_ROUND = 5, 20_000
 """Guesses for the choice of the device."""
 
+USUAL = {
+    "update": settings.default(settings.Update),
+    "certificate": settings.default(settings.Certificate),
+    "lt_residual": None,
+}
+"""What only ablations ask for in another way."""
 
-def settings_of(asked: Mapping[str, Any], fresh_ids: bool) -> dict[str, Any]:
+
+def settings_of(asked: Mapping[str, Any], fresh_ids: bool = False) -> dict[str, Any]:
     """Return what decides a campaign, but for the costs; raises UsageError for an option that the model has not."""
+    asked = {**USUAL, **asked}
     if asked["lt_residual"] is not None and asked["model"] == "ic":
         raise UsageError("--lt-residual belongs to --model lt, and the model is ic; leave it out or change the model")
     wanted = {name: asked[name] for name in ("eta", "batch", "model", "epsilon", "update")}
@@ -66,8 +75,13 @@ def check_worlds(worlds: int) -> None:
         raise UsageError(f"--worlds is {worlds}; 1 to {MAX_WORLDS} are allowed")
 
 
-def use_device(session: Session, params: "Params", groups: int, worlds: int) -> "Device":
-    """Choose the device by the sets that campaigns need, roughly, and load compiled code there."""
+def use_device(
+    session: Session, params: "Params", worlds: int = 1, *, groups: int = 1, make_sets: "MakeSets | None" = None
+) -> "Device":
+    """Choose the device by the sets that campaigns need, roughly, and load compiled code there.
+
+    ``groups`` and ``make_sets`` are arguments of :func:`gpukit.merit.simulate`; None: MERIT's own collections.
+    """
     check_groups(groups)
     if session.gpus > 1:
         raise UsageError(
@@ -77,20 +91,20 @@ def use_device(session: Session, params: "Params", groups: int, worlds: int) -> 
     rounds = params.eta / (4 * params.batch) + 5
     work = worlds * rounds * SETS_PER_ROUND * roots * MEMBERS_PER_ROOT / params.batch * 4
     device = session.use_device(work=work)
-    session.load(lambda: _load(session.graph, params, device))
+    session.load(lambda: _load(session.graph, params, device, make_sets))
     return device
 
 
-def _load(graph: "csr.Graph", asked: "Params", device: "Device") -> None:
+def _load(graph: "csr.Graph", asked: "Params", device: "Device", make_sets: "MakeSets | None") -> None:
     """Load compiled code with a campaign on one edge."""
     from gpukit.graph.trifle import one_edge
-    from gpukit.merit import Params, SimulatedWorld
-    from gpukit.papers.merit.factory import simulate
+    from gpukit.merit import Params, SimulatedWorld, factory, simulate
 
     edge = one_edge(graph, vertices=3)
     same = ("update", "ids", "certificate", "lt_residual")
     params = Params(3, 1, asked.model, **{name: getattr(asked, name) for name in same})
-    simulate(edge, params, SimulatedWorld(edge, asked.model, 0), device)
+    world = SimulatedWorld(edge, asked.model, 0)
+    simulate(edge, params, world, device, make_sets=make_sets or factory.make_sets)
 
 
 def simulate(
@@ -100,8 +114,9 @@ def simulate(
     worlds: int = 1,
     record: "Sequence[np.ndarray] | None" = None,
     groups: int = 1,
+    make_sets: "MakeSets | None" = None,
 ) -> "tuple[Artifact, list[tuple[int, Result]], list[dict[str, float]]]":
-    """Run campaigns in hidden worlds, or one that was observed.
+    """Run campaigns in hidden worlds, or one that was observed; for ``make_sets`` see :func:`use_device`.
 
     Returns
     -------
@@ -111,11 +126,10 @@ def simulate(
     list of dict
         The seconds of each phase of each.
     """
-    device = use_device(session, params, groups, worlds)
+    device = use_device(session, params, worlds, groups=groups, make_sets=make_sets)
     from gpukit.api.campaign_state import stored
     from gpukit.device.timing import marker
-    from gpukit.merit import ReplayedWorld, SimulatedWorld
-    from gpukit.papers.merit.factory import simulate
+    from gpukit.merit import ReplayedWorld, SimulatedWorld, factory, simulate
 
     graph, timer = session.graph, session.timer
     timer.mark = marker(device)  # a round is planned while sets are updated
@@ -134,8 +148,9 @@ def simulate(
 
             before_it = timer.seconds()
             result = simulate(
-                graph, params, world, device, groups=groups, tables=session.tables, timer=timer, progress=update_bar
-            )
+                graph, params, world, device, groups=groups, tables=session.tables, timer=timer, progress=update_bar,
+                make_sets=make_sets or factory.make_sets,
+            )  # fmt: skip
             found.append((number if record is None else -1, result))
             after_it = timer.seconds()
             spent.append({phase: round(after_it.get(phase, 0.0) - before_it.get(phase, 0.0), 6) for phase in PHASES})

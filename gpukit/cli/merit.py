@@ -1,6 +1,7 @@
 """``gpukit merit``: adaptive minimum-cost seeding, simulated or real."""
 
 import logging
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,8 +12,7 @@ from gpukit.api.campaign_run import check_free, check_worlds, record_of, setting
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run, cut_list
 from gpukit.cli.merit_common import read_asked
-from gpukit.cli.merit_once import once
-from gpukit.cli.options import CampaignOptions, GraphArgument, GroupsOption, ablation, argument, option
+from gpukit.cli.options import CampaignOptions, GraphArgument, argument, option
 from gpukit.cli.outputs import check_out
 from gpukit.cli.vertices import named_vertices, read_once, text_lines, vertex_list, vertices_in
 from gpukit.errors import UsageError
@@ -29,30 +29,45 @@ app = group("Minimum-cost seeding in rounds, with what was observed in between."
 _log = logging.getLogger("gpukit")
 
 
-@app.command("run")
-@with_run("out", *DEVICE, "seed", writes="campaign", estimate=needs.mrr_sets)
-def run_(
-    run: Run,
-    graph_file: GraphArgument,
-    asked: CampaignOptions,
-    *,
-    fresh_ids: Annotated[bool, ablation("--fresh-ids", "With --update regenerate: new sets every round.")] = False,
-    worlds: Annotated[int, option("--worlds W", "Hidden worlds to run a campaign in.")] = 1,
+@dataclass(frozen=True)
+class Simulated:
+    """What stands for people who are not known."""
+
+    worlds: Annotated[int, option("--worlds W", "Hidden worlds to run a campaign in.")] = 1
     replay: Annotated[
         Path | None, option("--replay FILE", "An observed campaign: a line of activated ids a round.")
-    ] = None,
-    groups: GroupsOption = 1,
-) -> None:
+    ] = None
+
+
+@dataclass(frozen=True)
+class Step:
+    """A campaign under way, and what was observed."""
+
+    state: Annotated[Path, argument("C.h5", "The campaign, by `merit start` or `merit next`.")]
+    observed: Annotated[
+        str, option("--observed A,B,…|FILE", "What the last batch activated; its seeds go without saying.")
+    ]
+    out: Annotated[Path | None, option("--out FILE", "Where the new state goes; C.h5 itself by default.")] = None
+
+
+@app.command("run")
+@with_run("out", *DEVICE, "seed", writes="campaign", estimate=needs.mrr_sets)
+def run_(run: Run, graph_file: GraphArgument, asked: CampaignOptions, simulated: Simulated) -> None:
     """Simulate campaigns: seeds are chosen round by round until η vertices are active."""
-    wanted = settings_of(vars(asked), fresh_ids)
-    run.params = {**wanted, "costs": asked.costs, "worlds": worlds}
+    play(run, graph_file, asked.costs, settings_of(vars(asked)), simulated)
+
+
+def play(run: Run, graph_file: Path, costs: str, wanted: dict[str, Any], simulated: Simulated, **how: Any) -> None:
+    """Simulate campaigns; ``how`` are arguments of :func:`gpukit.api.campaign_run.simulate`."""
+    worlds, replay = simulated.worlds, simulated.replay
+    run.params = {**wanted, "costs": costs, "worlds": worlds}
     check_worlds(worlds)
     if replay is not None and worlds > 1:
         raise UsageError("--replay is one campaign; leave --worlds out")
     _keep_to_itself(run.target, new=True)
-    _, params, _ = read_asked(run, graph_file, wanted, asked.costs)
+    _, params, _ = read_asked(run, graph_file, wanted, costs)
     record = None if replay is None else _recorded(run, replay)
-    artifact, found, spent = simulate(run, params, worlds=worlds, record=record, groups=groups)
+    artifact, found, spent = simulate(run, params, worlds=worlds, record=record, **how)
     run.put(artifact)
     first = found[0][1]
     if record and len(record) > len(first.rounds):
@@ -65,36 +80,37 @@ def run_(
 
 @app.command("start")
 @with_run("out", *DEVICE, "seed", writes="campaign", estimate=needs.mrr_sets)
-def start(run: Run, graph_file: GraphArgument, asked: CampaignOptions, groups: GroupsOption = 1) -> None:
+def start(run: Run, graph_file: GraphArgument, asked: CampaignOptions) -> None:
     """Begin a real campaign: choose the first batch."""
-    wanted = settings_of(vars(asked), False)
-    run.params = {**wanted, "costs": asked.costs}
-    _keep_to_itself(run.target, new=True)
-    graph, params, tables = read_asked(run, graph_file, wanted, asked.costs)
-    device = use_device(run, params, groups, 1)
-    from gpukit.papers.merit.factory import Campaign
+    begin(run, graph_file, asked.costs, settings_of(vars(asked)))
 
-    campaign = Campaign(graph, params, (), device, groups=groups, tables=tables, timer=run.timer)
+
+def begin(run: Run, graph_file: Path, costs: str, wanted: dict[str, Any], **how: Any) -> None:
+    """Begin a real campaign; ``how`` are ``groups`` and ``make_sets`` of :class:`gpukit.merit.Campaign`."""
+    run.params = {**wanted, "costs": costs}
+    _keep_to_itself(run.target, new=True)
+    graph, params, tables = read_asked(run, graph_file, wanted, costs)
+    device = use_device(run, params, **how)
+    from gpukit.merit import Campaign
+
+    campaign = Campaign(graph, params, (), device, tables=tables, timer=run.timer, **how)
     campaign.choose()
     _finish_step(run, campaign)
 
 
 @app.command("next")
 @with_run(*DEVICE, writes="campaign")
-def next_(
-    run: Run,
-    graph_file: GraphArgument,
-    state: Annotated[Path, argument("C.h5", "The campaign, by `merit start` or `merit next`.")],
-    observed: Annotated[
-        str, option("--observed A,B,…|FILE", "What the last batch activated; its seeds go without saying.")
-    ],
-    out: Annotated[Path | None, option("--out FILE", "Where the new state goes; C.h5 itself by default.")] = None,
-    groups: GroupsOption = 1,
-) -> None:
+def next_(run: Run, graph_file: GraphArgument, step: Step) -> None:
     """Go on with a real campaign: give what was observed, get the next batch."""
-    if out is None:
+    go_on(run, graph_file, step)
+
+
+def go_on(run: Run, graph_file: Path, step: Step, **how: Any) -> None:
+    """Go on with a real campaign; ``how`` are ``groups`` and ``make_sets`` of :class:`gpukit.merit.Campaign`."""
+    state = step.state
+    if step.out is None:
         check_out(state)
-    run.out = out or state
+    run.out = step.out or state
     _keep_to_itself(run.out)
     with run.phase("read"):
         from gpukit.api.campaign_state import restored
@@ -105,14 +121,14 @@ def next_(
         params, rounds = restored(state, before, graph, run.inputs["graph"])
         if not before.attributes["pending"]:
             raise UsageError(f"{state}: the campaign has reached its target; there is nothing to observe")
-        activated = vertex_list(observed, "--observed", graph, none=True)
+        activated = vertex_list(step.observed, "--observed", graph, none=True)
     run.params, run.seed, run.inputs = dict(before.params), params.seed, before.inputs
-    device = use_device(run, params, groups, 1)
+    device = use_device(run, params, **how)
     import numpy as np
 
-    from gpukit.papers.merit.factory import Campaign
+    from gpukit.merit import Campaign
 
-    campaign = Campaign(graph, params, rounds, device, groups=groups, tables=tables, timer=run.timer)
+    campaign = Campaign(graph, params, rounds, device, tables=tables, timer=run.timer, **how)
     campaign.observe(np.array(activated, np.int64))
     if campaign.left > 0:
         campaign.choose()
@@ -184,6 +200,3 @@ def _finish_step(run: Run, campaign: Any) -> None:
         "cost": f"{costs.amount(spent):,.2f} with this batch" if batch else f"{costs.amount(spent):,.2f}",
     }
     run.finish(record, lines)
-
-
-app.command("once")(once)

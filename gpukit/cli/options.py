@@ -144,9 +144,6 @@ BatchOption = Annotated[
 CostsOption = Annotated[
     str, option("--costs degree|uniform|FILE", "0.01 + 0.01 · d_out, 1, or lines `id cost`; 1 if not named.")
 ]
-GroupsOption = Annotated[
-    int, ablation("--groups β", "Groups by load in the update on a GPU: 1, or of segments 2, 4, 8 or 16.")
-]
 
 
 @dataclass(frozen=True)
@@ -157,19 +154,6 @@ class CampaignOptions:
     batch: BatchOption = None
     model: ModelOption = MODEL
     epsilon: Annotated[float, option("--epsilon E", "Accuracy of a choice, in (0, 1).")] = settings.MERIT_EPSILON
-    update: Annotated[
-        settings.Update, ablation("--update", "Sets from round to round: keep their coins, as printed (biased), none.")
-    ] = settings.default(settings.Update)
-    certificate: Annotated[
-        settings.Certificate,
-        ablation("--certificate", "Certify a batch on sets no choice depends on, or on those it was chosen from."),
-    ] = settings.default(settings.Certificate)
-    lt_residual: Annotated[
-        settings.Residual | None,
-        ablation(
-            "--lt-residual", "With --model lt, weights of who is left: renormalised (the default), or as they are."
-        ),
-    ] = None
     costs: CostsOption = "degree"
 
 

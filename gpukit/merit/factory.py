@@ -44,7 +44,10 @@ def make_sets(
     """
     cpu = device is None or device.kind == "cpu"
     if params.update == "paper" or (params.storage == "global" and not cpu):
-        raise UsageError("MERIT itself has no update as printed and no global storage; gpukit.papers.merit has them")
+        raise UsageError(
+            "update 'paper' and storage 'global' are the paper's alone; `gpukit papers merit` and gpukit.papers.merit "
+            "have them"
+        )
     if cpu:
         return make_cpu_sets(reverse, residual, params, device)
     return make_cuda_sets(reverse, residual, params, groups, share_graph_with)

@@ -259,7 +259,7 @@ def test_diversity(folder: Path, graph: gk.Graph, model: str) -> None:
 def test_seed_minimization(folder: Path, graph: gk.Graph, options: dict) -> None:
     found = gk.seed_minimization(graph, **options)
     line = said(options)
-    same_file(folder, found, f"merit run {name_of(graph)} {line}")
+    same_file(folder, found, f"papers merit run {name_of(graph)} {line}")
     assert found.done and found.activated >= options["eta"] and len(found.costs) == options.get("worlds", 1)
     assert found.mean_cost == pytest.approx(found.details["mean_cost"])
     assert ("mean cost" in str(found)) == (len(found.costs) > 1)
@@ -336,8 +336,11 @@ PAIRS = [
         {"out", "json", "verbose", "force", "estimate", "gpu_memory", "part", "balance", "index"},
     ),
     ("diversity index", gk.DiversityIndex, {"out", "json", "verbose", "force", "estimate", "gpu_memory", "compress"}),
-    ("merit run", gk.seed_minimization, {"out", "json", "verbose", "force", "estimate", "gpu_memory"}),
-    ("merit start", gk.Campaign, {"out", "json", "verbose", "force", "estimate", "gpu_memory"}),
+    *(
+        (f"{first}merit {command}", function, {"out", "json", "verbose", "force", "estimate", "gpu_memory"})
+        for command, function in (("run", gk.seed_minimization), ("start", gk.Campaign))
+        for first in ("", "papers ")
+    ),
 ]
 
 

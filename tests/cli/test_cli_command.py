@@ -16,7 +16,9 @@ from gpukit import settings
 from gpukit.cli import app
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.options import CampaignOptions, GraphArgument, ablation, option
+from gpukit.cli.options import CampaignOptions, GraphArgument, option
+from gpukit.papers.cli.merit import Ways
+from gpukit.papers.cli.options import ablation
 
 ROOT = Path(gpukit.__file__).parents[1]
 
@@ -86,7 +88,7 @@ def test_defaults_are_those_of_the_systems():
     from gpukit.gim import Params as Gim
     from gpukit.merit import Params as Merit
 
-    usual = {one.name: one.default for one in fields(CampaignOptions)}
+    usual = {one.name: one.default for one in (*fields(CampaignOptions), *fields(Ways))}
     for name in ("model", "epsilon", "update", "certificate"):
         assert usual[name] == getattr(Merit(3), name)
     for name, kind in (("model", settings.Model), ("bound", settings.Bound), ("selection", settings.Selection)):

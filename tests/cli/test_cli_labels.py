@@ -195,7 +195,7 @@ def test_merit(folder, both, good, record):
     both("merit", "run", "G.h5", "--out", "c.h5", "--eta", 12, "--batch", 2, *CPU)
     costs = {"costs": lambda call: "".join(f"{call(v)}\t{1 + v}\n" for v in range(N))}
     both("merit", "run", "G.h5", "--out", "c.h5", "--eta", 12, "--batch", 2, "--costs", "costs", *CPU, **costs)
-    both("merit", "once", "G.h5", "--out", "o.h5", "--eta", 9)
+    both("papers", "merit", "once", "G.h5", "--out", "o.h5", "--eta", 9)
     started = both("merit", "start", "G.h5", "--out", "st.h5", "--eta", 12, "--batch", 2, *CPU)
     new = [v for v in range(N) if NAMES[v] not in started["batch"]][:3]
     both("merit", "next", "G.h5", "st.h5", "--observed", new, *CPU)

@@ -70,25 +70,33 @@ def test_the_summary_says_where_it_stops(good, record, folder):
 
 
 def test_records_hold_what_the_docs_promise(record, promised, folder):
-    outputs = {"run": "C.h5", "once": "S.h5", "start": "C.h5"}
-    whole, once, step = (record(command, "G.h5", "--out", out, "--eta", 12) for command, out in outputs.items())
+    outputs = {("run",): "C.h5", ("papers", "once"): "S.h5", ("start",): "C.h5"}
+    whole, once, step = (record(*command, "G.h5", "--out", out, "--eta", 12) for command, out in outputs.items())
     held = whole.keys() | whole["rounds"][0].keys() | whole["campaigns"][0].keys()
     assert promised("merit run") == held - COMMON | {"time_s"}
     for found in (step, record("next", "G.h5", "C.h5", "--observed", "")):
         assert promised("merit start") == promised("merit next") == found.keys() - COMMON
-    assert promised("merit once") == once.keys() - COMMON
+    assert promised("papers merit once") == once.keys() - COMMON
 
 
 def test_updates_threads_and_devices_leave_the_file_as_it_is(record, folder):
     words = ["run", "G.h5", "--eta", 40, "-b", 2, "--seed", 2]
     record(*words, "--out", "A.h5", "--threads", 1)
-    record(*words, "--out", "B.h5", "--threads", 2, "--groups", 1)
+    record("papers", *words, "--out", "B.h5", "--threads", 2, "--groups", 1)
     assert (folder / "A.h5").read_bytes() == (folder / "B.h5").read_bytes()
     first = record(*words, "--out", "A.h5")
-    again = record(*words, "--out", "B.h5", "--update", "regenerate")
+    again = record("papers", *words, "--out", "B.h5", "--update", "regenerate")
     assert again["rounds"] == first["rounds"]
-    record(*words, "--out", "B.h5", "--update", "regenerate", "--fresh-ids", "--certificate", "paper")
-    record(*words, "--out", "B.h5", "--update", "paper", "--model", "lt", "--lt-residual", "raw")
+    record("papers", *words, "--out", "B.h5", "--update", "regenerate", "--fresh-ids", "--certificate", "paper")
+    record("papers", *words, "--out", "B.h5", "--update", "paper", "--model", "lt", "--lt-residual", "raw")
+
+
+def test_a_campaign_of_the_paper_goes_on_by_the_paper(run, record, folder):
+    step = record("papers", "start", "G.h5", "--out", "S.h5", "--eta", 30, "-b", 2, "--update", "paper")
+    words = ["next", "G.h5", "S.h5", "--observed", step["batch"][0]]
+    code, out, err = run(*words)
+    assert (code, out) == (2, "") and "`gpukit papers merit`" in err
+    assert record("papers", *words)["activated"] >= 1
 
 
 def test_a_real_campaign_goes_on_anywhere(run, record, folder, graph):
@@ -158,11 +166,15 @@ def test_who_has_no_cost_costs_1(run, record, folder, graph):
         (["--eta", "5", "--costs", ""], 2, "--costs '' is neither degree nor uniform"),
         (["--eta", "5", "--costs", "unknown.txt"], 3, "unknown.txt, line {lines}: vertex 7 is not in the graph"),
         (["--eta", "5", "--costs", "twice.txt"], 3, "line {lines}: vertex {first} is given twice, first in line 1"),
-        (["--eta", "5", "--groups", "3"], 2, "--groups is 3"),
+        (["papers", "--eta", "5", "--groups", "3"], 2, "--groups is 3"),
         (["--eta", "5", "--worlds", "0"], 2, "--worlds is 0"),
-        (["--eta", "5", "--fresh-ids"], 2, "fresh ids"),
-        (["--eta", "5", "--lt-residual", "raw"], 2, "--lt-residual belongs to --model lt"),
-        (["--eta", "5", "--model", "ic", "--lt-residual", "renormalised"], 2, "--lt-residual belongs to --model lt"),
+        (["papers", "--eta", "5", "--fresh-ids"], 2, "fresh ids"),
+        (["papers", "--eta", "5", "--lt-residual", "raw"], 2, "--lt-residual belongs to --model lt"),
+        (
+            ["papers", "--eta", "5", "--model", "ic", "--lt-residual", "renormalised"],
+            2,
+            "--lt-residual belongs to --model lt",
+        ),
         (["--eta", "5", "--gpus", "2"], 2, "--gpus is 2"),
         (["--eta", "5", "--replay", "bad.txt"], 3, "line 1"),
         (["--eta", "5", "--replay", "absent.txt"], 3, "absent.txt"),
@@ -187,7 +199,8 @@ def test_errors_ofrun(run, folder, graph, words, code, message):
     for name, text in texts.items():
         (folder / f"{name}.txt").write_text(text)
     message = message.format(lines=len(ids) + 1, first=ids[0])
-    got, out, err = run("run", "G.h5", "--out", "C.h5", *words)
+    first = words[: words[0] == "papers"]
+    got, out, err = run(*first, "run", "G.h5", "--out", "C.h5", *words[len(first) :])
     assert got == code and not out
     assert message in err.strip().splitlines()[-1], err
     assert not (folder / "C.h5").exists()
@@ -202,7 +215,7 @@ def test_batches_are_no_larger_than_small_graphs_by_default(record, folder):
 
 
 def test_lt_residual_belongs_to_lt(run, record, folder):
-    words = ["start", "G.h5", "--out", "S.h5", "--eta", 5, "-b", 2]
+    words = ["papers", "start", "G.h5", "--out", "S.h5", "--eta", 5, "-b", 2]
     code, out, err = run(*words, "--lt-residual", "raw")
     assert (code, out) == (2, "") and "--lt-residual belongs to --model lt" in err and not (folder / "S.h5").exists()
     assert record(*words, "--model", "lt", "--lt-residual", "raw")["params"]["lt_residual"] == "raw"
@@ -341,14 +354,14 @@ def test_the_dead_may_hold_nearly_all_of_the_weight(record, folder, residual):
     w = np.array([0.9999999, 0.0000001, *[0.5] * 7])
     write_graph("L.h5", build_graph(tails, heads, w=w, weights=Weights("file")))
     words = ["--eta", 8, "--batch", 1, "--model", "lt", "--costs", "uniform", "--lt-residual", residual]
-    step = record("start", "L.h5", "--out", "S.h5", *words)
+    step = record("papers", "start", "L.h5", "--out", "S.h5", *words)
     assert step["batch"] == [1]
-    step = record("next", "L.h5", "S.h5", "--observed", "1")
+    step = record("papers", "next", "L.h5", "S.h5", "--observed", "1")
     assert not step["done"] and step["activated"] == 1
     verify(folder / "S.h5")
     (folder / "seen.txt").write_text("1\n2 3 4 5 6 7 8 9 10\n")
     for update in ("coupled", "regenerate"):
-        found = record("run", "L.h5", "--out", "C.h5", *words, "--update", update, "--replay", "seen.txt")
+        found = record("papers", "run", "L.h5", "--out", "C.h5", *words, "--update", update, "--replay", "seen.txt")
         assert found["seeds"] == [1, *step["batch"]]
 
 
@@ -423,7 +436,7 @@ def test_attributes_out_of_range_are_refused(run, record, folder):
 
 
 def test_seeds_chosen_at_once(record, folder, graph):
-    found = record("once", "G.h5", "--out", "S.h5", "--eta", 12, "--seed", 1)
+    found = record("papers", "once", "G.h5", "--out", "S.h5", "--eta", 12, "--seed", 1)
     assert found["cost"] == pytest.approx(0.01 * (np.diff(graph.indptr)[graph.internal(found["seeds"])] + 1).sum())
     assert found["reached"] >= 0.99 * found["judges"]
     verify(folder / "S.h5")

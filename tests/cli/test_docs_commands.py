@@ -25,7 +25,7 @@ FILES = {
 }
 """What readers have of their own."""
 
-ELSEWHERE = ("com-Orkut", "gpukit demo", "gpukit merit once")
+ELSEWHERE = ("com-Orkut", "gpukit demo", "gpukit papers merit once")
 """What needs the network, and what takes long and has tests of its own."""
 
 SMALLER = {

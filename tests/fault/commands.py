@@ -44,13 +44,13 @@ kpar gather part-1.h5 part-2.h5 --out gathered.h5
 kpar truth G.h5 --random 4 -k 5 --out truth.h5
 kpar baseline G.h5 --method fora --random 4 -k 5 --out fora.h5
 merit run G.h5 --eta 12 --batch 2 --worlds 2 --out merit.h5 --json > merit.json
-merit run G.h5 --eta 12 --batch 2 --model lt --update regenerate --out regenerated.h5
+papers merit run G.h5 --eta 12 --batch 2 --model lt --update regenerate --out regenerated.h5
 merit start G.h5 --eta 20 --batch 2 --costs costs.txt --out start.h5
 merit start G.h5 --eta 12 --batch 1 --model lt --costs uniform --out start-lt.h5
 merit next G.h5 start.h5 --observed observed.txt --out next.h5
 merit next G.h5 start-lt.h5 --observed 110 --out next-lt.h5
 merit next G.h5 start.h5 --observed=
-merit once G.h5 --eta 8 --out once.h5
+papers merit once G.h5 --eta 8 --out once.h5
 diversity search U.h5 --model truss -k 2 -t 5 --out circles.h5 --json > circles.json
 diversity search G.h5 --undirected --model comp -k 2 -t 5 --part 1/2 --out half-1.h5
 diversity search G.h5 --undirected --model comp -k 2 -t 5 --part 2/2 --out half-2.h5

@@ -273,7 +273,7 @@ VALUES = [
     (measured("papers bench diversity", items=["table-99"]), "'table-99' is no item of paper diversity"),
     (measured("papers bench diversity", items=["table-4\n"]), "is no item of paper diversity"),
     (measured("papers bench diversity", graphs=["Orkut"]), "names the graph Orkut, which this scale does not have"),
-    (measured("merit once --model ic --eta 40", paper="merit"), None),
+    (measured("papers merit once --model ic --eta 40", paper="merit"), None),
     (measured("imgpu run -k 5 --worlds 50 --fresh", paper="imgpu"), None),
     (cells(), None),
     (cells(k=[2001]), "experiments.table-2.k is 2001, but the graph has 2000 vertices"),

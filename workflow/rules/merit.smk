@@ -1,6 +1,11 @@
 MERIT_VIEWS = ("cost", "time", "phases")
 ETAS = sorted(config["merit"]["eta"])
-UPDATES = {"coupled": ["coupled"], "regenerate": ["regenerate"], "anew": ["regenerate", "--fresh-ids"]}
+# MERIT, and what it is compared with: the command, and its options.
+POLICIES = {
+    "coupled": (["merit", "run"], []),
+    "regenerate": (["papers", "merit", "run"], ["--update", "regenerate"]),
+    "anew": (["papers", "merit", "run"], ["--update", "regenerate", "--fresh-ids"]),
+}
 MERIT_OPTIONS = [
     *("--batch", config["merit"]["batch"], "--epsilon", config["merit"]["epsilon"]),
     *("--worlds", config["merit"]["worlds"], "--seed", config["seed"]),
@@ -44,10 +49,21 @@ rule merit_warm_up:
     params:
         commands=lambda wildcards, input, output: lines(
             [
-                shlex.split(f"merit run --eta 20 --batch 4 --model {model} --update {update}")
-                + [input.graph, "--out", output.campaign]
+                [
+                    *command,
+                    input.graph,
+                    "--out",
+                    output.campaign,
+                    "--eta",
+                    20,
+                    "--batch",
+                    4,
+                    "--model",
+                    model,
+                    *options,
+                ]
                 for model in ("ic", "lt")
-                for update in ("coupled", "regenerate")
+                for command, options in (POLICIES["coupled"], POLICIES["regenerate"])
             ]
         ),
     message:
@@ -80,8 +96,8 @@ rule merit_run:
         asked=MERIT_OPTIONS,
         commands=lambda wildcards, input, output: lines(
             [
-                ["merit", "run", input.graph, "--out", out, "--eta", eta, "--model", wildcards.model, *MERIT_OPTIONS]
-                + ["--update", *UPDATES[wildcards.policy], "--json"]
+                [*POLICIES[wildcards.policy][0], input.graph, "--out", out, "--eta", eta, "--model", wildcards.model]
+                + [*MERIT_OPTIONS, *POLICIES[wildcards.policy][1], "--json"]
                 for eta, out in zip(ETAS, output.campaigns, strict=True)
             ],
             output.records,

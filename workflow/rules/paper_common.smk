@@ -94,7 +94,7 @@ def one_thread_commands(wildcards, input, output):
 
 def alone(wildcards):
     """Return whether a measure runs on one CPU thread, and has no options to say otherwise."""
-    commands = ("merit once", "imgpu shape", "imgpu baseline", "gim baseline")
+    commands = ("papers merit once", "imgpu shape", "imgpu baseline", "gim baseline")
     return MEASURES[wildcards.measure]["command"].startswith(commands)
 
 

@@ -42,7 +42,7 @@ CUT = "first launches"
 
 
 def _measures(path: str) -> list[Row]:
-    with record_of(path, "papers bench merit`, `gpukit papers bench counters` or `gpukit merit once") as record:
+    with record_of(path, "papers bench merit`, `gpukit papers bench counters` or `gpukit papers merit once") as record:
         if record.get("benchmark") == "counters":
             return [row for run in record["runs"] for row in _counters(run)]
         if "runs" in record:

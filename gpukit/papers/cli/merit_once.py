@@ -1,4 +1,4 @@
-"""``gpukit merit once``: all seeds at once, to compare a campaign in rounds with."""
+"""``gpukit papers merit once``: all seeds at once, to compare a campaign in rounds with."""
 
 from typing import Any
 
