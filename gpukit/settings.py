@@ -36,13 +36,10 @@ KPAR_EPSILON = 0.5
 KPAR_K = 100
 TOPPPR_PRECISION = 0.99
 """ρ of TopPPR in the experiments of kPAR's paper (5.1)."""
-Depth = Literal["refined", "auto", "end", "walks"]
+Depth = Literal["refined", "auto", "end"]
 """How far a query goes."""
 Stop = Literal["refined", "auto"]
 """Of these depths those that a server, and the answers of all vertices, may have."""
-CPU_DEPTHS = ("walks",)
-"""Depths that only the CPU can do."""
-ON_CPU = "--bounds printed and --depth walks run on the CPU; use --device cpu"
 
 # merit.Params
 Update = Literal["coupled", "paper", "regenerate"]

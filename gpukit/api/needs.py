@@ -99,7 +99,7 @@ def index(size: Size, asked: Mapping[str, Any]) -> Needs:
 
     params = Params(asked["alpha"], asked["epsilon"], asked["weighted"])
     per_edge = Constants.of(size.n, size.m, params).walks_per_edge() / 2**64
-    walks = int((1.2 if asked["adaptive"] else 1) * per_edge * size.m) + size.n
+    walks = int((1.2 if asked.get("adaptive", True) else 1) * per_edge * size.m) + size.n
     ranked = asked["rank_file"] is not None
     parts = {"the graph": size.out + (0 if ranked else size.back), f"{walks:,} walks": BYTES_PER_WALK * walks}
     return Needs(parts, None, walks / WALKS_A_S + (0 if ranked else _ranking(size)))

@@ -10,7 +10,7 @@ from gpukit.api.arguments import flag, number, optional, text, type_of, whole
 from gpukit.api.everybody import KIND, write_all
 from gpukit.api.graph import Graph, read_graph
 from gpukit.api.in_memory import GraphLike, as_graph, open_graph
-from gpukit.api.pagerank_answers import among_of, answer, answers_artifact, asked_device
+from gpukit.api.pagerank_answers import among_of, answer, answers_artifact
 from gpukit.api.pagerank_index import INDEX_VISITS, RANK_VISITS, check_memory, index, index_artifact, index_of, rank
 from gpukit.api.parts import part_of
 from gpukit.api.resident import open_files
@@ -18,7 +18,7 @@ from gpukit.api.results import Answer, Content, Label, TopK, another_graph, path
 from gpukit.api.session import DeviceName, Progress, Session
 from gpukit.api.vertices import Vertices, at_most, internal, is_label, weights_of
 from gpukit.errors import UsageError, WrongType
-from gpukit.settings import CPU_DEPTHS, Depth, Stop
+from gpukit.settings import Depth, Stop
 
 if TYPE_CHECKING:
     import os
@@ -59,7 +59,7 @@ class PageRankIndex(Content):
     weighted : bool
         Whether to take edges in proportion to their weights: ``file``, or drawn for each edge.
     hubs, adaptive, memory
-        As the options of ``gpukit kpar index``.
+        As the options of ``gpukit papers kpar index``.
     updatable : bool
         Whether edges can be added and removed later, by :meth:`update`; such an index is made on the CPU.
     device, gpus, threads, seed, progress
@@ -375,7 +375,7 @@ class PageRankIndex(Content):
         if is_label(sources) or isinstance(sources, Mapping) or not hasattr(sources, "__iter__"):
             raise WrongType(f"sources is {type_of(sources)}; give a list, or one source to top_k")
         if depth not in settings.choices(Depth):
-            raise UsageError(f"depth {depth!r} is unknown; choose refined, auto, end or walks")
+            raise UsageError(f"depth {depth!r} is unknown; choose refined, auto or end")
         from gpukit.kpar.problem import Sources, check_k
 
         self._follow()
@@ -397,8 +397,6 @@ class PageRankIndex(Content):
             session.params |= {"epsilon": asked.epsilon, "weighted": asked.weighted}
             named = None
             if listed is not None:
-                if depth == "walks":
-                    raise UsageError("among goes without depth='walks'; leave one out")
                 session.params["among"] = len(listed)
                 named = among_of(graph.n, listed, session.inputs)
             result = self._answer(session, together, length, depth, named)
@@ -411,9 +409,8 @@ class PageRankIndex(Content):
         """Answer queries: by the threads of an opened index, or here."""
         if self._engine is not None and depth == "refined" and among is None:
             return self._engine.answer(together, k)
-        on_cpu = depth in CPU_DEPTHS
         with self._one_at_a_time:
-            where, prepared = self._prepare(session, on_cpu, float(session.graph.m) * len(together))
+            where, prepared = self._prepare(session, float(session.graph.m) * len(together))
             return answer(session, where, prepared, together, k, depth=depth, among=among)
 
     def write_all(
@@ -483,14 +480,14 @@ class PageRankIndex(Content):
             in_part, first, last = part_of(optional(text, "part", part), graph.n, "vertices")
             session.params |= in_part
             with self._one_at_a_time:
-                where, prepared = self._prepare(session, False, float(graph.m) * (last - first))
+                where, prepared = self._prepare(session, float(graph.m) * (last - first))
                 return write_all(session, where, prepared, out, length, first, last, refine=depth == "refined")[0]
 
-    def _prepare(self, session: Session, on_cpu: bool, work: float) -> "tuple[Device, Any]":
+    def _prepare(self, session: Session, work: float) -> "tuple[Device, Any]":
         """Return the device, and graph and index there; they stay for the next query."""
         from gpukit.kpar.run import prepare_on
 
-        asked = asked_device(self._device, on_cpu)
+        asked = self._device
         if asked == "auto" and self._prepared is not None:
             asked = self._prepared[0].kind  # where graph and index are
         device = session.use_device(asked, work=work)

@@ -6,8 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpukit.api.session import Session
-from gpukit.errors import UsageError
-from gpukit.settings import ON_CPU
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,13 +13,6 @@ if TYPE_CHECKING:
     from gpukit.artifacts import Artifact
     from gpukit.device.select import Device
     from gpukit.kpar.problem import Result, Sources
-
-
-def asked_device(requested: str | None, on_cpu: bool) -> str | None:
-    """Return the device to ask for a query, which some queries leave no choice of; raises UsageError."""
-    if on_cpu and requested == "cuda":
-        raise UsageError(ON_CPU)
-    return "cpu" if on_cpu else requested
 
 
 def among_of(n: int, vertices: list[int], inputs: dict[str, str]) -> "np.ndarray":
@@ -36,20 +27,13 @@ def among_of(n: int, vertices: list[int], inputs: dict[str, str]) -> "np.ndarray
 
 def answer(
     session: Session, device: "Device", prepared: Any, sources: "Sources", k: int, *, depth: str = "auto",
-    bounds: str = "exact", shape: Any = None, among: "np.ndarray | None" = None,
+    among: "np.ndarray | None" = None, query: "Callable[..., Result] | None" = None,
 ) -> "Result":  # fmt: skip
-    """Answer queries on what :func:`gpukit.kpar.run.prepare_on` made."""
+    """Answer queries on what :func:`gpukit.kpar.run.prepare_on` made, by ``query_on`` there or by ``query``."""
     from gpukit.kpar.run import query_on
 
     to_end, refine = depth == "end", depth == "refined"
-    ask: Callable[..., Any] = partial(
-        query_on, device, prepared, to_end=to_end, refine=refine, shape=shape, among=among
-    )
-    if bounds == "printed" or depth == "walks":
-        from gpukit.papers.kpar.query import query as ablation
-
-        printed, resort = bounds == "printed", depth == "walks"
-        ask = partial(ablation, prepared[0], threads=device.threads, to_end=to_end, printed=printed, resort=resort)
+    ask = partial(query or query_on, device, prepared, to_end=to_end, refine=refine, among=among)
     session.load(lambda: ask(sources.part(0, min(len(sources), len(prepared))), k))
     with session.phase("query"), session.progress("queries") as update:
         return ask(sources, k, progress=update)

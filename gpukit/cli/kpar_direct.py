@@ -21,7 +21,7 @@ def asked_params(alpha: float | None, epsilon: float | None, weighted: bool) -> 
     )
 
 
-def query_without_index(run: Run, sources: "Sources", method: Any, asked: "Params", explain: bool) -> None:
+def query_without_index(run: Run, sources: "Sources", depth: str, asked: "Params", explain: bool) -> None:
     """Answer queries by pushes and walks of their own, write and print the answers.
 
     Raises
@@ -29,16 +29,9 @@ def query_without_index(run: Run, sources: "Sources", method: Any, asked: "Param
     UsageError
         For what needs an index, or a GPU: a query alone is done before a graph is copied there.
     """
-    if (
-        method.depth in ("refined", "walks")
-        or method.bounds != "exact"
-        or method.collect != "auto"
-        or method.balance != "both"
-    ):
-        raise UsageError(
-            "--depth refined or walks, --bounds, --collect and --balance need an index; give --index, or leave them out"
-        )
-    exact = method.depth == "end"
+    if depth == "refined":
+        raise UsageError("--depth refined needs an index; give --index, or leave it out")
+    exact = depth == "end"
     if exact and explain:
         raise UsageError("--explain tells of values of δ, and --depth end needs none without an index; leave one out")
     if run.requested == "cuda":

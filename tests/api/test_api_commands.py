@@ -168,7 +168,7 @@ def test_page_rank(folder: Path, graph: gk.Graph, options: dict) -> None:
     if "weighted" in options:
         graph = gk.read_graph(folder / f"weighted-{name_of(graph)}")
     index = gk.PageRankIndex(graph, alpha=0.15, epsilon=0.4, **options)
-    same_file(folder, index, f"kpar index {name_of(graph)} --alpha 0.15 --epsilon 0.4 {said(options)}")
+    same_file(folder, index, f"papers kpar index {name_of(graph)} --alpha 0.15 --epsilon 0.4 {said(options)}")
     index.save(folder / "index.h5")
     a, b = graph.vertices[1:3]
     (folder / "sources.txt").write_text(f"{a}\n{a}:3,{b}:1\n")
@@ -203,7 +203,7 @@ def test_page_rank_without_an_index(folder: Path, graph: gk.Graph, options: dict
 def test_page_rank_that_follows_its_graph(folder: Path, graph: gk.Graph) -> None:
     """Updates one by one, as NetworkX would be told of them, and by a command all at once: the same files."""
     index = gk.PageRankIndex(graph, updatable=True, hubs=True, seed=3)
-    same_file(folder, index, f"kpar index {name_of(graph)} --updatable --hubs --seed 3")
+    same_file(folder, index, f"papers kpar index {name_of(graph)} --updatable --hubs --seed 3")
     index.save(folder / "before.h5")
     names, before = graph.vertices, index.digest
     new = [pair for pair in zip(names[:9], names[20:29], strict=True) if not edge_between(graph, *pair)]
@@ -325,10 +325,13 @@ PAIRS = [
         {"out", "json", "verbose", "force", "estimate", "gpu_memory", "combine", "reorder", "unroll", "by_level"},
     ),
     ("evaluate spread", gk.estimate_spread, {"out", "json", "verbose", "force", "estimate", "gpu_memory", "ids"}),
-    (
-        "kpar index",
-        gk.PageRankIndex,
-        {"out", "json", "verbose", "force", "estimate", "gpu_memory", "rank", "compress", "sizes"},
+    *(
+        (
+            line,
+            gk.PageRankIndex,
+            {"out", "json", "verbose", "force", "estimate", "gpu_memory", "rank", "compress", "sizes"},
+        )
+        for line in ("kpar index", "papers kpar index")
     ),
     (
         "diversity search",

@@ -222,7 +222,7 @@ WRONG: list[tuple[type, str, Callable[[gk.Graph], object]]] = [
     (UsageError, "^k is 6; 1 to 5", lambda g: gk.personalized_pagerank(g, "hub", k=6)),
     (WrongType, "source is a list; give a vertex", lambda g: gk.personalized_pagerank(g, ["hub"])),
     (WrongType, "alpha is 'x', a str; a number", lambda g: gk.personalized_pagerank(g, "hub", alpha="x")),
-    (UsageError, "among goes without", lambda g: gk.PageRankIndex(g).top_k("hub", depth="walks", among=["hub"])),
+    (UsageError, "depth 'walks' is unknown", lambda g: gk.PageRankIndex(g).top_k("hub", depth="walks")),
     (UsageError, "among names no vertices", lambda g: gk.PageRankIndex(g).top_k("hub", among=[])),
     (UsageError, "^k is 2; 1 to 1", lambda g: gk.PageRankIndex(g).top_k("hub", k=2, among=["hub"])),
     (UsageError, "was not made for updates", lambda g: gk.PageRankIndex(g).update(add=[("a", "b")])),

@@ -31,7 +31,7 @@ def folder(tmp_path_factory, graph):
     folder = tmp_path_factory.mktemp("kpar")
     write_graph(folder / "G.h5", graph)
     assert main(["kpar", "rank", str(folder / "G.h5"), "--out", str(folder / "PR.h5")]) == 0
-    words = ["kpar", "index", str(folder / "G.h5"), "--rank", str(folder / "PR.h5"), "--hubs", "--seed", "7"]
+    words = ["papers", "kpar", "index", str(folder / "G.h5"), "--rank", str(folder / "PR.h5"), "--hubs", "--seed", "7"]
     assert main([*words, "--out", str(folder / "I.h5")]) == 0
     return folder
 
@@ -57,7 +57,7 @@ def test_records_hold_what_the_docs_promise(record, promised, folder, tmp_path):
     common = {"params", "graph", "device", "time_s"}
     rank = record("kpar", "rank", folder / "G.h5", "--out", tmp_path / "R.h5")
     assert promised("kpar rank") == (rank.keys() | rank["top"].keys()) - common
-    index = record("kpar", "index", folder / "G.h5", "--out", tmp_path / "I.h5", "--hubs")
+    index = record("papers", "kpar", "index", folder / "G.h5", "--out", tmp_path / "I.h5", "--hubs")
     assert promised("kpar index") == index.keys() - common - {"seed"}
 
 
@@ -84,8 +84,23 @@ def test_refined_answers_say_which_places_are_certain(record, folder, graph, tmp
     assert "certain" not in plain["results"][0] and read_topk(tmp_path / "P.h5").version == 1
     assert np.array_equal(read_topk(tmp_path / "P.h5").arrays["scores"], query(ready, sources, 5).scores)
     capsys.readouterr()
-    assert main([str(word) for word in (*words, "--depth", "walks", "--device", "cuda")]) == 2
+    assert main([str(word) for word in ("papers", *words, "--depth", "walks", "--device", "cuda")]) == 2
     assert "--depth walks" in capsys.readouterr().err
+
+
+def test_ablations_of_queries(run, record, folder, tmp_path):
+    words = ("kpar", "query", folder / "G.h5", "-k", 5, "--random", 6)
+    index = ("--index", folder / "I.h5")
+    usual = record(*words, *index, "--depth", "auto")
+    same = record("papers", *words, *index, "--depth", "auto", "--collect", "scan", "--balance", "none")
+    assert same["results"] == usual["results"]
+    code, out, err = run("papers", *words, *index, "--bounds", "printed", "--json")
+    found = json.loads(out)
+    assert code == 0 and "without the guarantee" in err and found["params"]["bounds"] == "printed"
+    assert (found["params"]["depth"], found["device"]["kind"]) == ("auto", "cpu")
+    assert record("papers", *words, *index, "--depth", "walks")["params"]["depth"] == "walks"
+    code, _, err = run("papers", *words)
+    assert code == 2 and "give --index" in err
 
 
 def test_the_best_among_some_vertices(record, folder, graph, tmp_path, capsys):
@@ -107,7 +122,8 @@ def test_the_best_among_some_vertices(record, folder, graph, tmp_path, capsys):
         (("5,10", "--depth", "walks"), "--among"),
         (("5,10", "--bounds", "printed"), "--among"),
     ):
-        assert main([str(word) for word in (*words, *more)]) == 2
+        papers = ["papers"] * (more[1] in ("--depth", "--bounds"))
+        assert main([str(word) for word in (*papers, *words, *more)]) == 2
         assert line in capsys.readouterr().err
     assert main(["kpar", "query", str(folder / "G.h5"), "--source", "20", "--among", "5,10"]) == 2
     assert main(["evaluate", "ppr", str(folder / "G.h5"), "--answers", str(tmp_path / "T.h5")]) == 3
@@ -143,7 +159,7 @@ def test_queries_are_timed_as_often_as_asked(record, folder, capsys):
     asked = ("--random", 5, "-k", 4, "--seed", 2)
     index = ("--index", folder / "I.h5")
     for command in (("query", *index), ("baseline", "--method", "fora"), ("baseline", "--method", "topppr")):
-        words = ("kpar", command[0], folder / "G.h5", *command[1:], *asked)
+        words = (*["papers"] * (command[0] == "baseline"), "kpar", command[0], folder / "G.h5", *command[1:], *asked)
         once, often = record(*words), record(*words, "--repeat", 3)
         assert "query_s" not in once and len(often["query_s"]) == 3 and min(often["query_s"]) > 0
         assert sum(often["query_s"]) == pytest.approx(often["time_s"]["query"], abs=1e-5)
@@ -158,7 +174,7 @@ def test_queries_are_timed_as_often_as_asked(record, folder, capsys):
 
 
 def test_topppr_answers_on_the_cpu(record, folder, capsys, tmp_path):
-    words = ("kpar", "baseline", folder / "G.h5", "--method", "topppr", "--random", 8, "--out-edges", "-k", 6)
+    words = ("papers", "kpar", "baseline", folder / "G.h5", "--method", "topppr", "--random", 8, "--out-edges", "-k", 6)
     found = record(*words, "--precision", 1, "--out", tmp_path / "T.h5")
     assert found["params"]["precision"] == 1 and found["device"]["kind"] == "cpu"
     judged = record("evaluate", "ppr", folder / "G.h5", "--answers", tmp_path / "T.h5", "--threads", 2)
@@ -178,7 +194,7 @@ def test_isolated_source_and_truth(record, good, folder):
     for found in (
         record("kpar", "query", *words, "--index", folder / "I.h5"),
         record("kpar", "truth", *words),
-        record("kpar", "baseline", *words),
+        record("papers", "kpar", "baseline", *words),
     ):
         assert found["results"][0] | {"certain": [True]} == {
             "source": 5,
@@ -373,7 +389,7 @@ def test_weighted_edges(run, record, tmp_path):
         assert (judged["precision"], judged["violations"]) == (1, 0) and judged["max_error"] < 0.01
     assert record("evaluate", "ppr", at["file"], "--answers", at["R"])["max_error"] < 1e-9
     for method in ("monte-carlo", "fora"):
-        other = record("kpar", "baseline", at["file"], "--weighted", "--method", method, *asked)
+        other = record("papers", "kpar", "baseline", at["file"], "--weighted", "--method", method, *asked)
         np.testing.assert_allclose(other["results"][0]["scores"], 0.2 * visits, atol=0.1)
 
     for words, code, says in (
@@ -391,7 +407,7 @@ def test_several_answers_are_judged_by_one_truth(record, good, folder, tmp_path)
     """Each record is the one that its answers have alone."""
     asked = [folder / "G.h5", "--random", 6, "--seed", 3]
     good("kpar", "query", *asked, "--index", folder / "I.h5", "-k", 5, "--out", tmp_path / "a.h5")
-    good("kpar", "baseline", *asked, "-k", 9, "--out", tmp_path / "b.h5")
+    good("papers", "kpar", "baseline", *asked, "-k", 9, "--out", tmp_path / "b.h5")
     files = [tmp_path / "a.h5", tmp_path / "b.h5"]
     given = [word for file in files for word in ("--answers", file)]
     words = ["evaluate", "ppr", folder / "G.h5", *given]

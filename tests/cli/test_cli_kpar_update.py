@@ -22,7 +22,18 @@ def folder(tmp_path_factory):
     u, v = 10 * generator.integers(1, 40, (2, 160))
     graph = build_graph(np.append(u, 5), np.append(v, 5), weights=Weights())
     write_graph(folder / "G.h5", graph)
-    words = ["kpar", "index", str(folder / "G.h5"), "--updatable", "--hubs", "--seed", "7", "--epsilon", "0.4"]
+    words = [
+        "papers",
+        "kpar",
+        "index",
+        str(folder / "G.h5"),
+        "--updatable",
+        "--hubs",
+        "--seed",
+        "7",
+        "--epsilon",
+        "0.4",
+    ]
     assert main([*words, "--out", str(folder / "I.h5")]) == 0
     tail = int(np.flatnonzero(np.diff(graph.indptr))[0])
     gone = graph.original([tail, graph.indices[graph.indptr[tail]]]).tolist()
@@ -43,7 +54,7 @@ def test_index_is_that_of_the_new_graph(folder, tmp_path, good, record, promised
     assert read_header(tmp_path / "G2.h5").payload == done["digest"] and after.in_indptr is not None
     assert 0 < done["walks_redrawn"] < done["walks"] == len(read_irw(tmp_path / "2.h5", paths=True).arrays["moves"])
     again = ("--updatable", "--hubs", "--seed", 7, "--epsilon", 0.4, "--sizes", folder / "I.h5")
-    good("kpar", "index", tmp_path / "G2.h5", *again, "--out", tmp_path / "S.h5")
+    good("papers", "kpar", "index", tmp_path / "G2.h5", *again, "--out", tmp_path / "S.h5")
     assert (tmp_path / "S.h5").read_bytes() == (tmp_path / "2.h5").read_bytes()
     for name in ("G2.h5", "2.h5"):
         verify(tmp_path / name)
@@ -67,7 +78,7 @@ def test_resized_is_as_if_made_at_once(folder, tmp_path, good):
     words = ("--index", folder / "I.h5", "--add", folder / "add.txt", "--resize")
     good("kpar", "update", folder / "G.h5", *words, "--out-graph", tmp_path / "G2.h5", "--out", tmp_path / "2.h5")
     asked = ("--updatable", "--hubs", "--seed", 7, "--epsilon", 0.4)
-    good("kpar", "index", tmp_path / "G2.h5", *asked, "--out", tmp_path / "N.h5")
+    good("papers", "kpar", "index", tmp_path / "G2.h5", *asked, "--out", tmp_path / "N.h5")
     assert (tmp_path / "N.h5").read_bytes() == (tmp_path / "2.h5").read_bytes()
 
 

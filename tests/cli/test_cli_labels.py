@@ -145,7 +145,7 @@ def test_kpar(folder, both, good, record):
     both("kpar", "gather", "p1.h5", "p2.h5", "--out", "whole.h5")
     assert (folder / "names-whole.h5").read_bytes() == (folder / "names-a.h5").read_bytes()
     both("kpar", "truth", "G.h5", "-k", 5, "--out", "truth.h5", "--source", [3])
-    both("kpar", "baseline", "G.h5", "-k", 5, "--out", "m.h5", "--source", [3], *CPU)
+    both("papers", "kpar", "baseline", "G.h5", "-k", 5, "--out", "m.h5", "--source", [3], *CPU)
     both("evaluate", "ppr", "G.h5", "--answers", "a.h5")
     good("verify", folder / "names-a.h5", folder / "names-truth.h5")
 

@@ -75,7 +75,7 @@ MADE = {
     "RR": ("gim", "sample", "{at}/G.h5", "--first", 0, "--count", 40, "--out", "{at}/RR.h5"),
     "S": ("gim", "run", "{at}/G.h5", *GIM, "--rounds", 2, "--out", "{at}/S.h5"),
     "PR": ("kpar", "rank", "{at}/G.h5", "--out", "{at}/PR.h5"),
-    "I": ("kpar", "index", "{at}/G.h5", "--hubs", "--out", "{at}/I.h5"),
+    "I": ("papers", "kpar", "index", "{at}/G.h5", "--hubs", "--out", "{at}/I.h5"),
     "T": ("kpar", "query", "{at}/G.h5", "--index", "{at}/I.h5", *ONE, "--part", "1/1", "--out", "{at}/T.h5"),
     "C": ("merit", "start", "{at}/G.h5", "--eta", 6, "--batch", 2, "--out", "{at}/C.h5"),
     "C2": ("merit", "run", "{at}/G.h5", "--eta", 6, "--batch", 2, "--out", "{at}/C2.h5"),

@@ -42,7 +42,7 @@ kpar query G.h5 --index irw.h5 --random 4 -k 5 --part 1/2 --out part-1.h5
 kpar query G.h5 --index irw.h5 --random 4 -k 5 --part 2/2 --out part-2.h5
 kpar gather part-1.h5 part-2.h5 --out gathered.h5
 kpar truth G.h5 --random 4 -k 5 --out truth.h5
-kpar baseline G.h5 --method fora --random 4 -k 5 --out fora.h5
+papers kpar baseline G.h5 --method fora --random 4 -k 5 --out fora.h5
 merit run G.h5 --eta 12 --batch 2 --worlds 2 --out merit.h5 --json > merit.json
 papers merit run G.h5 --eta 12 --batch 2 --model lt --update regenerate --out regenerated.h5
 merit start G.h5 --eta 20 --batch 2 --costs costs.txt --out start.h5

@@ -155,8 +155,7 @@ def test_the_command_needs_neither_rank_nor_index(tmp_path, capsys, monkeypatch)
     assert ", weighted by trivalency\n" in run("--weighted")[1]
     for words, says in (
         (("--device", "cuda"), "without an index queries run on the CPU"),
-        (("--depth", "walks"), "--depth refined or walks, --bounds, --collect and --balance need an index"),
-        (("--depth", "refined"), "--depth refined or walks, --bounds"),
+        (("--depth", "refined"), "--depth refined needs an index"),
         (("--depth", "end", "--explain"), "--explain tells of values of δ"),
         (("--alpha", "1"), "alpha is 1.0"),
     ):

@@ -76,10 +76,11 @@ def directions(wildcards):
 def query_commands(wildcards, input, output):
     """Return the lines that ask an index for the top k of all sources, or of a part of them, for each k."""
     part = ["--part", f"{wildcards.part}/{config['shards']['count']}"] if wildcards.get("part") else []
-    more = shlex.split(ABLATIONS[wildcards.ablation]) if wildcards.get("ablation") else part
+    ablation = shlex.split(ABLATIONS[wildcards.ablation]) if wildcards.get("ablation") else []
+    command = [*["papers"] * bool(ablation), "kpar", "query"]
     return lines(
         [
-            ["kpar", "query", input.graph, "--index", input.index, *QUERY_OPTIONS, *more]
+            [*command, input.graph, "--index", input.index, *QUERY_OPTIONS, *ablation, *part]
             + ["-k", k, "--out", out, "--json"]
             for k, out in zip(config["kpar"]["k"], output.answers, strict=True)
         ],

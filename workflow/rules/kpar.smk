@@ -80,7 +80,7 @@ rule kpar_warm_up:
                 ["kpar", "rank", input.graph, "--out", output.rank],
                 ["kpar", "index", input.graph, "--rank", output.rank, "--out", output.index],
                 *(
-                    ["kpar", "baseline", input.graph, "--method", method, "--random", "2", "-k", "2"]
+                    ["papers", "kpar", "baseline", input.graph, "--method", method, "--random", "2", "-k", "2"]
                     for method in ("fora", "monte-carlo")
                 ),
                 [
@@ -157,11 +157,12 @@ rule kpar_index:
         alpha=config["kpar"]["alpha"],
         epsilon=config["kpar"]["epsilon"],
         seed=config["seed"],
+        command="kpar index",
         more="",
     message:
         "Inverted random walks of {wildcards.graph}"
     shell:
-        "python -m gpukit kpar index {input.graph:q} --rank {input.rank:q} --out {output.index:q} --alpha {params.alpha}"
+        "python -m gpukit {params.command} {input.graph:q} --rank {input.rank:q} --out {output.index:q} --alpha {params.alpha}"
         " --epsilon {params.epsilon} --seed {params.seed} {params.more}"
         " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
 
@@ -222,7 +223,7 @@ rule kpar_baseline:
         asked=[*RANKING_OPTIONS, *REPEATED],
         commands=lambda wildcards, input, output: lines(
             [
-                ["kpar", "baseline", input.graph, *RANKING_WORDS[wildcards.ranking], "-k", k, "--out", out]
+                ["papers", "kpar", "baseline", input.graph, *RANKING_WORDS[wildcards.ranking], "-k", k, "--out", out]
                 + [*RANKING_OPTIONS, *(REPEATED if k in REPEATED_AT.get(wildcards.ranking, [k]) else []), "--json"]
                 for k, out in zip(config["kpar"]["k"], output.answers, strict=True)
             ],

@@ -166,6 +166,7 @@ use rule kpar_index as paper_kpar_uniform with:
         alpha=config["kpar"]["alpha"],
         epsilon=config["kpar"]["epsilon"],
         seed=config["seed"],
+        command="papers kpar index",
         more="--uniform",
     message:
         "Inverted random walks of {wildcards.graph}, as many from every vertex"

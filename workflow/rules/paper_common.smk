@@ -87,7 +87,19 @@ def one_thread_commands(wildcards, input, output):
     steps = (
         ["kpar", "rank", input.graph, "--out", output.rank, *asked, "--json"],
         ["kpar", "index", input.graph, "--rank", output.rank, "--out", output.index, *exact, "--json"],
-        ["kpar", "baseline", input.graph, *RANKING_WORDS["fora-16"], "--random", 1, "-k", 1, *exact, "--json"],
+        [
+            "papers",
+            "kpar",
+            "baseline",
+            input.graph,
+            *RANKING_WORDS["fora-16"],
+            "--random",
+            1,
+            "-k",
+            1,
+            *exact,
+            "--json",
+        ],
     )
     return lines([step for step in steps for _ in REPEATS], output.records)
 

@@ -1,4 +1,4 @@
-"""``gpukit kpar truth`` and ``baseline``: exact answers, and those of the methods that the paper compares with."""
+"""``gpukit papers kpar baseline``: answers by the methods that the paper compares with."""
 
 from typing import Annotated, Any, Literal
 
@@ -9,38 +9,6 @@ from gpukit.cli.kpar_common import RepeatOption, finish, read_queries, timed
 from gpukit.cli.options import AlphaOption, AnswersOption, EpsilonOption, GraphArgument, Queries, WeightedOption, option
 from gpukit.errors import DeviceError
 from gpukit.graph.trifle import one_edge
-
-
-@with_run(*DEVICE, "seed", writes="topk")
-def truth(
-    run: Run,
-    graph_file: GraphArgument,
-    queries: Queries,
-    out: AnswersOption = None,
-    alpha: AlphaOption = settings.KPAR_ALPHA,
-    weighted: WeightedOption = False,
-) -> None:
-    """Find the exact answers, by the power method until a mass of 1e-10 is left."""
-    run.params = {"k": queries.k, "alpha": alpha, "weighted": weighted}
-    if run.requested == "cuda":
-        raise DeviceError("kpar truth runs on the CPU; use --device cpu")
-    run.requested = "cpu" if run.requested == "cpu" else None
-    device = run.use_device()
-    with run.phase("read"):
-        from gpukit.kpar.problem import ONE, Params, Result
-
-        Params(alpha=alpha)
-        graph, sources, k = read_queries(run, graph_file, queries)
-    with run.phase("power"), run.progress("queries") as update:
-        from gpukit.evaluate.ppr import power_method, top
-
-        vectors = power_method(
-            graph, sources.offsets, sources.vertices, sources.mass / float(ONE), alpha,
-            weighted=weighted, threads=device.threads, progress=update,
-        )  # fmt: skip
-        tops = ((top(vector, k), vector) for vector in vectors)
-        answers = [(best, (vector[best] * float(ONE)).astype("u8")) for best, vector in tops]
-    finish(run, sources, Result.of(answers), "truth")
 
 
 @with_run(*DEVICE, "seed", writes="topk")
