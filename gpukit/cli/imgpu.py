@@ -1,23 +1,16 @@
 """``gpukit imgpu``: greedy influence maximisation over Monte-Carlo worlds, and what vertices reach in them."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from pathlib import Path
+from typing import Annotated, Any
 
 from gpukit import settings
 from gpukit.api import needs
-from gpukit.api.seeds import laps, simulate, use_one_gpu
+from gpukit.api.seeds import simulate, use_one_gpu
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.imgpu_shape import shape
-from gpukit.cli.options import GraphArgument, SeedsOption, WorldsOption, ablation, option
+from gpukit.cli.options import GraphArgument, SeedsOption, WorldsOption, option
 from gpukit.errors import InputError, UsageError
-from gpukit.graph.trifle import one_edge
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from gpukit.device.select import Device
-    from gpukit.graph.csr import Graph
 
 LEVEL_WORLDS = 100
 """Worlds at most of which the levels are counted."""
@@ -25,60 +18,33 @@ LEVEL_WORLDS = 100
 app = group("Greedy influence maximisation over Monte-Carlo worlds.")
 
 
-Method = Literal["celf", "newgreedy", "mixgreedy", "esmce", "pmia"]
-
-
 @dataclass(frozen=True)
-class Optimisations:
-    """The paper's optimisations of a pass over a world; none changes an answer."""
+class Wanted:
+    """How many seeds are asked for, and of what worlds."""
 
-    combine: Annotated[
-        bool,
-        ablation("--combine", "Optimisation K: adjacent small levels at once. Same answer."),
-    ] = False
-    reorder: Annotated[
-        bool,
-        ablation("--reorder", "Optimisation R: vertices by level and degree. Same answer."),
-    ] = False
-    unroll: Annotated[int, ablation("--unroll U", "Optimisation U: children read at a time. Same answer.")] = 16
-    by_level: Annotated[bool, ablation("--by-level", "Count level by level, as the paper. Same answer.")] = False
-
-    def on(self, kind: str) -> dict[str, Any]:
-        """Return the arguments of ``maximise`` on a kind of device."""
-        how: dict[str, Any] = {"combine": self.combine, "reorder": self.reorder, "unroll": self.unroll}
-        if self.by_level or self.combine or self.reorder:
-            if kind == "cpu":
-                from gpukit.papers.imgpu import levels_cpu
-
-                how["counting"] = levels_cpu
-            else:
-                how["search"] = False
-        return how
+    k: SeedsOption
+    worlds: Annotated[
+        int | None, option("--worlds R", "Number of live-edge worlds; by default as many as the choice needs.")
+    ] = None
+    fresh: Annotated[bool, option("--fresh/--fixed", "New worlds for every seed, or the same worlds for all.")] = False
 
 
 @app.command("run")
 @with_run("out", *DEVICE, "seed", writes="seeds", estimate=needs.worlds)
-def run_(
-    run: Run,
-    graph_file: GraphArgument,
-    k: SeedsOption,
-    *,
-    worlds: Annotated[
-        int | None, option("--worlds R", "Number of live-edge worlds; by default as many as the choice needs.")
-    ] = None,
-    fresh: Annotated[bool, option("--fresh/--fixed", "New worlds for every seed, or the same worlds for all.")] = False,
-    optimisations: Optimisations,
-) -> None:
+def run_(run: Run, graph_file: GraphArgument, wanted: Wanted) -> None:
     """Find k seeds, each the vertex that adds most to the spread over the worlds (independent cascade)."""
-    run.params = {"k": k, "worlds": worlds, "fresh": fresh}
-    if not 1 <= optimisations.unroll <= 128:
-        raise UsageError(f"--unroll is {optimisations.unroll}; 1 to 128 are allowed")
+    find(run, graph_file, wanted)
+
+
+def find(run: Run, graph_file: Path, wanted: Wanted, options: Any = None) -> None:
+    """Find seeds; ``options`` is that of :func:`gpukit.api.seeds.simulate`."""
+    run.params = dict(vars(wanted))
     graph, _ = run.read_graph(graph_file)
     with run.phase("load"):
         from gpukit.imgpu import Params
 
-        asked = Params(k=k, worlds=worlds, fresh=fresh, seed=run.seed)
-    artifact, result, choice = simulate(run, asked, optimisations.on)
+        asked = Params(**vars(wanted), seed=run.seed)
+    artifact, result, choice = simulate(run, asked, options)
     run.put(artifact)
     seeds = graph.original(result.seeds).tolist()
     record = {"seeds": seeds, **result.facts(), "gains": result.gains.tolist(), "choice_s": choice}
@@ -126,7 +92,7 @@ def reach(
     about = {"metric": "reach", "graph": run.inputs["graph"], "n": graph.n, "worlds": worlds, "first": first}
     run.save_metrics({"vertex": numbers, "total": totals, "mean": totals / worlds}, about)
     with run.phase("levels"):
-        from gpukit.papers.imgpu.levels_cpu import nodes_per_level
+        from gpukit.imgpu.levels_cpu import nodes_per_level
 
         levels = nodes_per_level(graph, run.seed, first, min(worlds, LEVEL_WORLDS))
     best = np.argsort(-totals, kind="stable")[:10]
@@ -136,48 +102,3 @@ def reach(
     lines = {f"vertex {one['vertex']}": f"{one['reach']:,.3f}" for one in largest}
     record = {"mean": mean, "largest": largest, "nodes_per_level": levels.tolist()}
     run.finish(record, {**lines, "mean": f"{mean:,.3f}", "levels": len(levels)})
-
-
-@app.command("baseline")
-@with_run("out", "seed", threads=1, writes="seeds")
-def baseline(
-    run: Run,
-    graph_file: GraphArgument,
-    k: SeedsOption,
-    method: Annotated[Method, option("--method", "How to choose; see docs/imgpu.md.")],
-    worlds: Annotated[int, option("--worlds R", "Simulations of an estimate.")] = settings.IMGPU_WORLDS,
-    sampler: Annotated[
-        settings.Sampler, option("--sampler", "newgreedy, mixgreedy: a draw an arc, or dead arcs skipped.")
-    ] = "scan",
-) -> None:
-    """Choose k seeds by what IMGPU is compared with, on the CPU."""
-    run.params = {"method": method, "k": k, "worlds": worlds, "sampler": sampler}
-    settings.check_worlds(worlds, "--worlds")
-    graph, _ = run.read_graph(graph_file)
-    device = run.use_device()
-    asked = {"method": method, "sampler": sampler, "seed": run.seed, "device": device}
-    with run.phase("load"):
-        _choose(one_edge(graph), 1, 2, **asked)  # compiled code, before what people compare
-    start = run.timer.seconds()["total"]
-    with run.phase("selection"), run.progress("seeds") as update:
-        seeds = _choose(graph, k, worlds, **asked, timer=run.timer, progress=update)
-    original = run.save_seeds(seeds, method)
-    run.finish({"seeds": original, "choice_s": laps(run, start)}, {"seeds": original})
-
-
-def _choose(
-    graph: "Graph", k: int, worlds: int, *, method: Method, sampler: str, seed: int, device: "Device", **told: Any
-) -> "np.ndarray":
-    """Return the seeds of a baseline; ``told`` is its timer and its progress."""
-    from gpukit.papers.imgpu import baselines
-
-    if method in ("celf", "esmce"):
-        choose = baselines.celf if method == "celf" else baselines.esmce
-        return choose(graph, k, worlds, seed, device=device, **told)
-    if method == "pmia":
-        return baselines.pmia(graph, k, **told)
-    greedy = baselines.new_greedy if method == "newgreedy" else baselines.mix_greedy
-    return greedy(graph, k, worlds, seed, skip=sampler == "skip", **told)
-
-
-app.command("shape")(shape)

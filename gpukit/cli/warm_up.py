@@ -39,7 +39,6 @@ imgpu run C.h5 -k 2 --worlds 20 --out S.h5 --device cpu
 imgpu run M.h5 -k 2 --worlds 20 --fresh --out S.h5 --device cpu
 imgpu run T.h5 -k 2 --worlds 20 --out S.h5 --device cpu
 imgpu reach C.h5 --worlds 20 --out R.h5 --device cpu
-imgpu shape C.h5 --worlds 20
 kpar rank G.h5 --out PR.h5 --device cpu
 kpar index G.h5 --rank PR.h5 --out I.h5 --device cpu
 kpar query G.h5 --index I.h5 --random 4 -k 5 --out A.h5 --device cpu

@@ -12,7 +12,7 @@ from gpukit.report.style import SERIES, SIMULATORS, SWITCHES
 
 PHASES = ("read", "load", "worlds", "selection", "estimate")
 
-COMMANDS = "imgpu run` or `gpukit imgpu baseline"
+COMMANDS = "imgpu run` or `gpukit papers imgpu baseline"
 
 
 RUN: Fields = {

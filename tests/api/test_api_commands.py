@@ -322,7 +322,7 @@ PAIRS = [
     (
         "imgpu run",
         gk.simulated_seeds,
-        {"out", "json", "verbose", "force", "estimate", "gpu_memory", "combine", "reorder", "unroll", "by_level"},
+        {"out", "json", "verbose", "force", "estimate", "gpu_memory"},
     ),
     ("evaluate spread", gk.estimate_spread, {"out", "json", "verbose", "force", "estimate", "gpu_memory", "ids"}),
     *(

@@ -10,9 +10,9 @@ from gpukit.cli.app import main
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Graph, Weights
 from gpukit.imgpu import Params, maximise
+from gpukit.imgpu.levels_cpu import nodes_per_level
 from gpukit.imgpu.worlds_cpu import CpuWorlds
 from gpukit.papers.imgpu import baselines
-from gpukit.papers.imgpu.levels_cpu import nodes_per_level
 from gpukit.worlds.blocks import prepare_blocks
 
 GROUP = ("imgpu",)
@@ -76,13 +76,14 @@ def test_switches_change_nothing(good, folder):
     base = ("run", "G.h5", "-k", 3, "--worlds", 60)
     good(*base, "--out", "A.h5")
     for words in (["--by-level"], ["--combine"], ["--reorder", "--unroll", 4], ["--combine", "--unroll", 128]):
-        good(*base, *words, "--out", "B.h5")
+        good("papers", *base, *words, "--out", "B.h5")
         assert (folder / "A.h5").read_bytes() == (folder / "B.h5").read_bytes()
 
 
 @pytest.mark.parametrize("method", ["celf", "newgreedy", "mixgreedy", "esmce", "pmia"])
 def test_baselines(record, folder, graph, method):
-    found = record("baseline", "G.h5", "--out", "B.h5", "-k", 3, "--method", method, "--worlds", 40, "--seed", 2)
+    words = ("papers", "baseline", "G.h5", "--out", "B.h5", "-k", 3, "--method", method)
+    found = record(*words, "--worlds", 40, "--seed", 2)
     expected = {
         "celf": lambda: baselines.celf(graph, 3, 40, 2),
         "newgreedy": lambda: baselines.new_greedy(graph, 3, 40, 2),
@@ -171,9 +172,9 @@ def test_summary_for_people(good, folder):
         (["run", "nowhere.h5", "-k", "1"], 3, "nowhere.h5 does not exist"),
         (["run", "none.h5", "-k", "1"], 3, "no edge probabilities"),
         (["run", "empty.h5", "-k", "1"], 3, "no edges"),
-        (["run", "G.h5", "-k", "1", "--unroll", "0"], 2, "--unroll is 0"),
-        (["baseline", "G.h5", "-k", "1", "--method", "celf", "--worlds", "1"], 2, "--worlds is 1"),
-        (["baseline", "G.h5", "-k", "0", "--method", "pmia"], 2, "k is 0"),
+        (["papers", "run", "G.h5", "-k", "1", "--unroll", "0"], 2, "--unroll is 0"),
+        (["papers", "baseline", "G.h5", "-k", "1", "--method", "celf", "--worlds", "1"], 2, "--worlds is 1"),
+        (["papers", "baseline", "G.h5", "-k", "0", "--method", "pmia"], 2, "k is 0"),
         (["reach", "G.h5", "--worlds", "0"], 2, "--worlds is 0"),
         (["reach", "G.h5", "--first", "-1"], 2, "--first is -1"),
         (["reach", "none.h5"], 3, "no edge probabilities"),
@@ -193,17 +194,17 @@ def test_what_is_wrong(run, folder, words, code, says):
 
 
 def test_shape_of_a_graph_and_its_worlds(record, good, run, folder, graph):
-    found = record("shape", "G.h5", "--worlds", 3)
+    found = record("papers", "shape", "G.h5", "--worlds", 3)
     assert found["params"] == {"worlds": 3} and found["device"]["threads"] == 1
     assert sum(found["degrees"]) == graph.n
     degree = np.diff(graph.indptr)
     assert found["hubs"][0]["vertex"] == int(graph.original([degree.argmax()])[0])
     assert sum(found["hubs"][0]["children"]) == degree.max()
-    assert "of them with fewer than 100 components" in good("shape", "G.h5", "--worlds", 1)
+    assert "of them with fewer than 100 components" in good("papers", "shape", "G.h5", "--worlds", 1)
     write_graph(folder / "E.h5", build_graph(np.empty(0, int), np.empty(0, int), ids=False, n=3))
     for words, code, text in (
-        (["shape", "G.h5", "--worlds", 0], 2, "--worlds is 0; 1 to"),
-        (["shape", "E.h5"], 3, "has no edges"),
+        (["papers", "shape", "G.h5", "--worlds", 0], 2, "--worlds is 0; 1 to"),
+        (["papers", "shape", "E.h5"], 3, "has no edges"),
     ):
         found = run(*words)
         assert found[0] == code and text in found[2]

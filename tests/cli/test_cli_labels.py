@@ -126,8 +126,8 @@ def test_seeds_of_another_graph_are_found_by_name(folder, record, run):
 def test_imgpu(both):
     both("imgpu", "run", "G.h5", "--out", "i.h5", "-k", 3, "--worlds", 64, *CPU)
     both("imgpu", "reach", "G.h5", "--out", "r.h5", "--worlds", 32, *CPU)
-    both("imgpu", "baseline", "G.h5", "--out", "p.h5", "-k", 2, "--method", "pmia")
-    both("imgpu", "shape", "G.h5", "--worlds", 4)
+    both("papers", "imgpu", "baseline", "G.h5", "--out", "p.h5", "-k", 2, "--method", "pmia")
+    both("papers", "imgpu", "shape", "G.h5", "--worlds", 4)
 
 
 def test_kpar(folder, both, good, record):

@@ -31,8 +31,8 @@ gim baseline G.h5 --method degree-discount -k 3 --out degree.h5
 imgpu run U.h5 -k 3 --worlds 60 --out fixed.h5 --json > fixed.json
 imgpu run U.h5 -k 3 --worlds 60 --fresh --out fresh.h5
 imgpu reach U.h5 --worlds 20 --out reach.h5 --json > reach.json
-imgpu shape U.h5 --worlds 20
-imgpu baseline U.h5 --method celf -k 3 --worlds 40 --out celf.h5
+papers imgpu shape U.h5 --worlds 20
+papers imgpu baseline U.h5 --method celf -k 3 --worlds 40 --out celf.h5
 kpar rank G.h5 --out rank.h5
 kpar index G.h5 --rank rank.h5 --out irw.h5
 kpar index G.h5 --updatable --out updatable.h5

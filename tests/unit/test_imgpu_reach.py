@@ -7,6 +7,7 @@ from oracles.reach import marginal_reach
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
 from gpukit.imgpu import reach_cpu
+from gpukit.imgpu.levels_cpu import nodes_per_level
 from gpukit.imgpu.world import Arcs
 from gpukit.imgpu.world_cpu import draw
 from gpukit.imgpu.worlds_cpu import CpuWorlds
@@ -132,7 +133,7 @@ def test_nodes_per_level(random_graph, p):
         for c in reversed(list(networkx.topological_sort(dag))):
             level[c] = max((level[child] + 1 for child in dag[c]), default=0)
         expected = [list(level.values()).count(depth) for depth in range(max(level.values(), default=-1) + 1)]
-        assert levels_cpu.nodes_per_level(graph, 3, id_, 1).tolist() == expected
+        assert nodes_per_level(graph, 3, id_, 1).tolist() == expected
 
 
 @pytest.mark.parametrize("p", [0.3, 1.0])

@@ -309,7 +309,7 @@ def test_imgpu_reads_choices_spreads_and_shapes(tmp_path):
         (50, 25),
     ]
     (tmp_path / "run.json").write_text("{}")
-    with pytest.raises(InputError, match="imgpu shape"):
+    with pytest.raises(InputError, match="papers imgpu"):
         make_table("imgpu-measures", [("toy/run", str(tmp_path / "run.json"))])
 
 

@@ -31,11 +31,11 @@ def folder(tmp_path_factory):
     seek = ("--eta", 12, "--batch", 3, "--worlds", 2, "--model")
     for name, words in (
         ("fixed.json", ("imgpu", "run", "G.h5", "-k", 4, "--worlds", 400, "--out", "A.h5")),
-        ("pmia.json", ("imgpu", "baseline", "G.h5", "-k", 4, "--worlds", 400, "--method", "pmia", "--out", "P.h5")),
+        ("pmia.json", ("papers", "imgpu", "baseline", "G.h5", "-k", 4, "--method", "pmia", "--out", "P.h5")),
         ("reach.json", ("imgpu", "reach", "G.h5", "--worlds", 50, "--out", "R.h5")),
         ("switches.json", ("papers", "bench", "imgpu", "G.h5", *bench, "--switches")),
         ("coupled.json", ("merit", "run", "G.h5", *seek, "ic", "--out", "C.h5")),
-        ("regenerate.json", ("merit", "run", "G.h5", *seek, "ic", "--update", "regenerate", "--out", "C.h5")),
+        ("regenerate.json", ("papers", "merit", "run", "G.h5", *seek, "ic", "--update", "regenerate", "--out", "D.h5")),
         *(
             (f"{m}.txt", ("evaluate", "spread", "G.h5", "--seeds", s, "--prefixes", "1,4", "--runs", 500)
              + ("--out", f"{m}.h5"))

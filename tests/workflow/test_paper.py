@@ -183,12 +183,12 @@ def test_measures_run_on_tiny_graphs(tmp_path):
 @pytest.mark.long
 def test_seeds_of_measures_are_judged(tmp_path):
     graph = {"name": "NetHEPT", "generate": "er --vertices 60 --edges 300", "weights": "const:0.1"}
-    run = "imgpu run -k 3 --worlds 50 --fresh --by-level"
+    run = "papers imgpu run -k 3 --worlds 50 --fresh --by-level"
     measures = {
-        "shape": {"command": "imgpu shape --worlds 3", "items": ["figure-4", "dag-share"]},
+        "shape": {"command": "papers imgpu shape --worlds 3", "items": ["figure-4", "dag-share"]},
         "imgpu": {"command": f"{run} --unroll 1", "items": ["figure-8", "figure-9", "figure-10"]},
         "imgpu-k": {"command": f"{run} --unroll 1 --combine", "items": ["figure-10"]},
-        "mixgreedy": {"command": "imgpu baseline --method mixgreedy -k 3 --worlds 50", "items": ["figure-9"]},
+        "mixgreedy": {"command": "papers imgpu baseline --method mixgreedy -k 3 --worlds 50", "items": ["figure-9"]},
         "random": {"command": "gim baseline --method random -k 3", "items": ["figure-8"]},
     }
     mine = {"paper": "imgpu", "scale": "smoke", "evaluate": {"prefixes": [1, 3], "runs": 300}, "gim": {"k": 3}}

@@ -88,7 +88,7 @@ rule imgpu_baseline_warm_up:
     message:
         "Compiling {wildcards.simulator}"
     shell:
-        "python -m gpukit imgpu baseline {input.graph:q} --out {output.seeds:q} --method {wildcards.simulator} -k 2 --worlds 4"
+        "python -m gpukit papers imgpu baseline {input.graph:q} --out {output.seeds:q} --method {wildcards.simulator} -k 2 --worlds 4"
         " > {log:q} 2>&1"
 
 
@@ -148,7 +148,7 @@ rule imgpu_baseline:
     message:
         "{wildcards.simulator}: {params.k} seeds of {wildcards.graph}"
     shell:
-        "python -m gpukit imgpu baseline {input.graph:q} --out {output.seeds:q} --method {wildcards.simulator} -k {params.k}"
+        "python -m gpukit papers imgpu baseline {input.graph:q} --out {output.seeds:q} --method {wildcards.simulator} -k {params.k}"
         " --worlds {params.worlds} --seed {params.seed} --threads {threads} --json > {output.record:q} 2> {log:q}"
 
 

@@ -62,7 +62,7 @@ def measured(item):
 
 def repeats_itself(measure):
     """Return whether a measure writes a record and nothing else, as benchmarks do, which repeat by themselves."""
-    return MEASURES[measure]["command"].startswith(("papers bench ", "imgpu shape"))
+    return MEASURES[measure]["command"].startswith(("papers bench ", "papers imgpu shape"))
 
 
 def command_of(wildcards):
@@ -106,7 +106,7 @@ def one_thread_commands(wildcards, input, output):
 
 def alone(wildcards):
     """Return whether a measure runs on one CPU thread, and has no options to say otherwise."""
-    commands = ("papers merit once", "imgpu shape", "imgpu baseline", "gim baseline")
+    commands = ("papers merit once", "papers imgpu shape", "papers imgpu baseline", "gim baseline")
     return MEASURES[wildcards.measure]["command"].startswith(commands)
 
 

@@ -1,9 +1,11 @@
 """``gpukit papers``: the commands that only rebuild a paper."""
 
 from gpukit.cli.command import group
-from gpukit.papers.cli import bench, gim, kpar, merit, report
+from gpukit.papers.cli import bench, gim, imgpu, kpar, merit, report
 
 app = group("Rebuild the papers: ablations, competitors, timed runs, claims.")
 
-for name, part in (("gim", gim), ("kpar", kpar), ("merit", merit), ("bench", bench), ("report", report)):
+GROUPS = {"gim": gim, "imgpu": imgpu, "kpar": kpar, "merit": merit, "bench": bench, "report": report}
+
+for name, part in GROUPS.items():
     app.add_typer(part.app, name=name)

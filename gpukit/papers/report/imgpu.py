@@ -36,7 +36,7 @@ EVERY, OTHERS = "all graphs", f"all but {LARGEST}"
 
 
 def _measures(path: str) -> list[Row]:
-    with record_of(path, "imgpu run`, `imgpu baseline`, `imgpu shape`, `gim baseline` or `evaluate spread") as record:
+    with record_of(path, "imgpu run`, `gpukit papers imgpu …`, `gim baseline` or `evaluate spread") as record:
         # A spread is of seeds that were chosen with some k and worlds.
         asked = record.get("seeds_params", record["params"])
         row = {"k": 0, "worlds": 0} | {name: asked.get(name) or 0 for name in ("k", "worlds")}
@@ -53,7 +53,7 @@ def _measures(path: str) -> list[Row]:
 
 
 def _shape(record: dict[str, Any]) -> Iterator[tuple[str, str, float, float]]:
-    """Yield (quantity, unit, x, value) of a record of `imgpu shape`."""
+    """Yield (quantity, unit, x, value) of a record of `papers imgpu shape`."""
     n, levels, degrees = record["graph"]["n"], record["levels"], record["degrees"]
     for level, count in enumerate(levels):
         yield "nodes of the level", "1", level, count

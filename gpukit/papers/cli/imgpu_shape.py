@@ -1,4 +1,4 @@
-"""``gpukit imgpu shape``: what a bottom-up traversal of a graph and its worlds meets."""
+"""``gpukit papers imgpu shape``: what a bottom-up traversal of a graph and its worlds meets."""
 
 from typing import Any
 

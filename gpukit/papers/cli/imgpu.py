@@ -1,0 +1,108 @@
+"""``gpukit papers imgpu``: IMGPU with the paper's optimisations, its competitors, and what its worlds look like."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from gpukit import settings
+from gpukit.api import needs
+from gpukit.api.seeds import laps
+from gpukit.cli.command import DEVICE, group, with_run
+from gpukit.cli.common import Run
+from gpukit.cli.imgpu import Wanted, find
+from gpukit.cli.options import GraphArgument, SeedsOption, option
+from gpukit.errors import UsageError
+from gpukit.graph.trifle import one_edge
+from gpukit.papers.cli.imgpu_shape import shape
+from gpukit.papers.cli.options import ablation
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from gpukit.device.select import Device
+    from gpukit.graph.csr import Graph
+
+app = group("IMGPU with the paper's optimisations, and its competitors.")
+
+Method = Literal["celf", "newgreedy", "mixgreedy", "esmce", "pmia"]
+
+
+@dataclass(frozen=True)
+class Optimisations:
+    """The paper's optimisations of a pass over a world; none changes an answer."""
+
+    combine: Annotated[
+        bool,
+        ablation("--combine", "Optimisation K: adjacent small levels at once. Same answer."),
+    ] = False
+    reorder: Annotated[
+        bool,
+        ablation("--reorder", "Optimisation R: vertices by level and degree. Same answer."),
+    ] = False
+    unroll: Annotated[int, ablation("--unroll U", "Optimisation U: children read at a time. Same answer.")] = 16
+    by_level: Annotated[bool, ablation("--by-level", "Count level by level, as the paper. Same answer.")] = False
+
+    def on(self, kind: str) -> dict[str, Any]:
+        """Return the arguments of ``maximise`` on a kind of device."""
+        how: dict[str, Any] = {"combine": self.combine, "reorder": self.reorder, "unroll": self.unroll}
+        if self.by_level or self.combine or self.reorder:
+            if kind == "cpu":
+                from gpukit.papers.imgpu import levels_cpu
+
+                how["counting"] = levels_cpu
+            else:
+                how["search"] = False
+        return how
+
+
+@app.command("run")
+@with_run("out", *DEVICE, "seed", writes="seeds", estimate=needs.worlds)
+def run_(run: Run, graph_file: GraphArgument, wanted: Wanted, optimisations: Optimisations) -> None:
+    """Find seeds as `imgpu run` does, with the paper's optimisations. The answer is the same."""
+    if not 1 <= optimisations.unroll <= 128:
+        raise UsageError(f"--unroll is {optimisations.unroll}; 1 to 128 are allowed")
+    find(run, graph_file, wanted, optimisations.on)
+
+
+@app.command("baseline")
+@with_run("out", "seed", threads=1, writes="seeds")
+def baseline(
+    run: Run,
+    graph_file: GraphArgument,
+    k: SeedsOption,
+    method: Annotated[Method, option("--method", "How to choose; see docs/imgpu.md.")],
+    worlds: Annotated[int, option("--worlds R", "Simulations of an estimate.")] = settings.IMGPU_WORLDS,
+    sampler: Annotated[
+        settings.Sampler, option("--sampler", "newgreedy, mixgreedy: a draw an arc, or dead arcs skipped.")
+    ] = "scan",
+) -> None:
+    """Choose k seeds by what IMGPU is compared with, on the CPU."""
+    run.params = {"method": method, "k": k, "worlds": worlds, "sampler": sampler}
+    settings.check_worlds(worlds, "--worlds")
+    graph, _ = run.read_graph(graph_file)
+    device = run.use_device()
+    asked = {"method": method, "sampler": sampler, "seed": run.seed, "device": device}
+    with run.phase("load"):
+        _choose(one_edge(graph), 1, 2, **asked)  # compiled code, before what people compare
+    start = run.timer.seconds()["total"]
+    with run.phase("selection"), run.progress("seeds") as update:
+        seeds = _choose(graph, k, worlds, **asked, timer=run.timer, progress=update)
+    original = run.save_seeds(seeds, method)
+    run.finish({"seeds": original, "choice_s": laps(run, start)}, {"seeds": original})
+
+
+def _choose(
+    graph: "Graph", k: int, worlds: int, *, method: Method, sampler: str, seed: int, device: "Device", **told: Any
+) -> "np.ndarray":
+    """Return the seeds of a baseline; ``told`` is its timer and its progress."""
+    from gpukit.papers.imgpu import baselines
+
+    if method in ("celf", "esmce"):
+        choose = baselines.celf if method == "celf" else baselines.esmce
+        return choose(graph, k, worlds, seed, device=device, **told)
+    if method == "pmia":
+        return baselines.pmia(graph, k, **told)
+    greedy = baselines.new_greedy if method == "newgreedy" else baselines.mix_greedy
+    return greedy(graph, k, worlds, seed, skip=sampler == "skip", **told)
+
+
+app.command("shape")(shape)
