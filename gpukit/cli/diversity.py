@@ -1,7 +1,8 @@
 """``gpukit diversity``: ego-networks, the vertices with the most social contexts, cores and trusses."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from gpukit import settings
 from gpukit.api import needs
@@ -12,7 +13,7 @@ from gpukit.api.vertices import at_most
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.diversity_gather import found_lines, gather
-from gpukit.cli.options import CompressOption, GraphArgument, PartOption, TOption, UndirectedOption, ablation, option
+from gpukit.cli.options import CompressOption, GraphArgument, PartOption, TOption, UndirectedOption, option
 from gpukit.cli.vertices import vertex_list
 from gpukit.errors import UsageError
 
@@ -94,31 +95,31 @@ def egos(
     run.finish(record | {"symmetrised": symmetrised}, record | _told(symmetrised))
 
 
-@app.command("search")
-@with_run("out", *DEVICE, writes="diversity", estimate=needs.egos)
-def search_(
-    run: Run,
-    graph_file: GraphArgument,
-    model: Annotated[
-        settings.Context, option("--model", "What counts as a social context.")
-    ] = settings.DIVERSITY_MODEL,
-    k: Annotated[int, option("-k --k K", "Threshold of the model.")] = settings.DIVERSITY_K,
-    t: TOption = None,
-    undirected: UndirectedOption = False,
+@dataclass(frozen=True)
+class Wanted:
+    """Which vertices are looked for."""
+
+    model: Annotated[settings.Context, option("--model", "What counts as a social context.")] = settings.DIVERSITY_MODEL
+    k: Annotated[int, option("-k --k K", "Threshold of the model.")] = settings.DIVERSITY_K
+    t: TOption = None
+    undirected: UndirectedOption = False
     index_file: Annotated[
         Path | None, option("--index X.h5", "The index by `diversity index`: the same answer, at once.")
-    ] = None,
-    full: Annotated[
-        bool, ablation("--full", "Decompose every ego-network, as the paper does; the same answer, slower.")
-    ] = False,
-    part: PartOption = None,
-    balance: Annotated[
-        Literal["none", "pack", "random", "exhausted", "dynamic"],
-        ablation("--balance", "How several GPUs share the work; the same answer."),
-    ] = "dynamic",
-) -> None:
+    ] = None
+    part: PartOption = None
+
+
+@app.command("search")
+@with_run("out", *DEVICE, writes="diversity", estimate=needs.egos)
+def search_(run: Run, graph_file: GraphArgument, wanted: Wanted) -> None:
     """Find the t vertices with the most social contexts, and these contexts."""
-    run.params = {"model": model, "k": k, "t": t, "undirected": undirected}
+    find(run, graph_file, wanted)
+
+
+def find(run: Run, graph_file: Path, wanted: Wanted, *, balance: str = "dynamic", full: bool = False) -> None:
+    """Search; ``balance`` and ``full`` are those of :func:`gpukit.api.diversity.search`."""
+    model, k, undirected, index_file = wanted.model, wanted.k, wanted.undirected, wanted.index_file
+    run.params = {"model": model, "k": k, "t": wanted.t, "undirected": undirected}
     if index_file is not None and (full or run.requested == "cuda"):
         raise UsageError("--index answers on the CPU, from what was decomposed; leave --full and --device cuda out")
     index = None
@@ -131,9 +132,9 @@ def search_(
     from gpukit.diversity.problem import check_t
 
     asked = Params(model, k)
-    t = run.params["t"] = at_most(t, settings.DIVERSITY_T, graph.n)
+    t = run.params["t"] = at_most(wanted.t, settings.DIVERSITY_T, graph.n)
     check_t(t, graph.n)
-    in_part, first, last = part_of(part, graph.n, "vertices")
+    in_part, first, last = part_of(wanted.part, graph.n, "vertices")
     run.params |= in_part
     if index is None:
         artifact, result, found = search(run, asked, t, range(first, last), balance=balance, full=full)

@@ -104,7 +104,7 @@ class TableStore:
             if offset >= 1 << 24 or (kind not in (EQUAL, OWN) and kind > MAX_LIVE):
                 raise InputError(
                     f"sampling tables would need {offset} thresholds (at most {1 << 24}); the graph has too many "
-                    "distinct degrees for the skip sampler, use --sampler scan"
+                    "distinct degrees for the skip sampler; use `gpukit papers gim run --sampler scan`"
                 )
             self.values.extend(values)
             self.meta_of[key] = offset << 8 | kind

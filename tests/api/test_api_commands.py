@@ -333,10 +333,13 @@ PAIRS = [
         )
         for line in ("kpar index", "papers kpar index")
     ),
-    (
-        "diversity search",
-        gk.structural_diversity,
-        {"out", "json", "verbose", "force", "estimate", "gpu_memory", "part", "balance", "index"},
+    *(
+        (
+            line,
+            gk.structural_diversity,
+            {"out", "json", "verbose", "force", "estimate", "gpu_memory", "part", "balance", "index"},
+        )
+        for line in ("diversity search", "papers diversity search")
     ),
     ("diversity index", gk.DiversityIndex, {"out", "json", "verbose", "force", "estimate", "gpu_memory", "compress"}),
     *(

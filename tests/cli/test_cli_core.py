@@ -143,6 +143,32 @@ def test_usage_errors_are_one_line(words: list[str], text: str, capsys: pytest.C
     assert text in err and err.startswith("gpukit: error: ") and err.count("\n") == 1
 
 
+ORDINARY = """
+graph generate ba --vertices 40 --attach 3 --out G.h5
+gim run G.h5 -k 2 --min-sets 500 --out S.h5
+imgpu run G.h5 -k 2 --worlds 20 --out S.h5
+kpar index G.h5 --out I.h5
+kpar query G.h5 --index I.h5 --random 2 -k 3
+merit run G.h5 --eta 8 --batch 2 --out C.h5
+diversity search G.h5 --undirected --model comp -k 1 -t 3 --out D.h5
+verify G.h5 S.h5 C.h5 D.h5
+"""
+
+
+def test_ordinary_runs_do_not_load_what_rebuilds_papers(tmp_path: Path) -> None:
+    script = f"""if True:
+        import sys
+        from gpukit.cli.app import main
+
+        for line in {ORDINARY.strip().splitlines()!r}:
+            assert main(line.split()) == 0, line
+        assert [name for name in sys.modules if name.startswith("gpukit.papers")] == []
+    """
+    command, environment = [sys.executable, "-c", script], {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    assert done.returncode == 0, done.stderr.decode()
+
+
 def test_help_and_version() -> None:
     done = gpukit_command("--help")
     assert done.returncode == 0 and all(name in done.stdout for name, _, _ in app.COMMANDS)

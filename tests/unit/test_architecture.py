@@ -30,9 +30,6 @@ ALLOWED = {
 } | {system: BASE | {"evaluate"} for system in SYSTEMS}
 """What each room, a folder or a module, may import beside itself. No room may import ``papers``."""
 
-LEFT = {"api", "cli"}
-"""Rooms that still import ``papers``."""
-
 OWN_LIBRARIES = {"h5py": {"artifacts"}, "typer": {"cli", "papers"}, "snakemake": set()}
 """Libraries that only some rooms may import."""
 
@@ -56,8 +53,7 @@ def test_imports_go_one_way(path):
     for name in imported(path):
         parts = name.split(".")
         if parts[0] == "gpukit" and len(parts) > 1 and parts[1] in ALLOWED:
-            allowed = parts[1] == room or parts[1] in ALLOWED[room] or (parts[1] == "papers" and room in LEFT)
-            assert allowed, f"{path} imports {name}"
+            assert parts[1] == room or parts[1] in ALLOWED[room], f"{path} imports {name}"
         if parts[0] in OWN_LIBRARIES:
             assert room in OWN_LIBRARIES[parts[0]], f"{path} imports {name}"
 

@@ -1,0 +1,30 @@
+"""``gpukit papers diversity``: the search with the parts of its paper exchanged."""
+
+from typing import Annotated, Literal
+
+from gpukit.api import needs
+from gpukit.cli.command import DEVICE, group, with_run
+from gpukit.cli.common import Run
+from gpukit.cli.diversity import Wanted, find
+from gpukit.cli.options import GraphArgument
+from gpukit.papers.cli.options import ablation
+
+app = group("Structural diversity with parts of the search exchanged.")
+
+
+@app.command("search")
+@with_run("out", *DEVICE, writes="diversity", estimate=needs.egos)
+def search_(
+    run: Run,
+    graph_file: GraphArgument,
+    wanted: Wanted,
+    full: Annotated[
+        bool, ablation("--full", "Decompose every ego-network, as the paper does; the same answer, slower.")
+    ] = False,
+    balance: Annotated[
+        Literal["none", "pack", "random", "exhausted", "dynamic"],
+        ablation("--balance", "How several GPUs share the work; the same answer."),
+    ] = "dynamic",
+) -> None:
+    """Search as `diversity search` does, in other ways."""
+    find(run, graph_file, wanted, balance=balance, full=full)
