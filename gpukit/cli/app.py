@@ -45,6 +45,15 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("warm-up", "gpukit.cli.warm_up:warm_up", "Compile the CPU's code of all commands ahead, as for an image."),
 )
 
+SECTIONS = {
+    "Systems": ["gim", "imgpu", "kpar", "merit", "diversity"],
+    "Data and files": ["data", "graph", "inspect", "verify", "diff", "export"],
+    "Workflow and reports": ["demo", "workflow", "batch", "evaluate", "report"],
+    "Papers": ["papers"],
+    "This machine": ["doctor", "warm-up"],
+}
+"""What the help shows together."""
+
 ALIASES = {"bench": ["papers", "bench"]}
 """Commands by the names that they had before; until version 0.2."""
 
@@ -71,6 +80,10 @@ class LazyGroup(Group):
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names in the order of the table."""
         return [name for name, _, _ in COMMANDS]
+
+    def sections(self, ctx: Any) -> dict[str, list[str]]:
+        """Return what people want, and the commands for it."""
+        return SECTIONS
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a stand-in that carries name and help."""

@@ -46,10 +46,14 @@ class Group(typer.core.TyperGroup):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write options, and every command with the first sentence of its help."""
         _write_options(self, ctx, formatter)
-        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        rows = [(name, " ".join(one.get_short_help_str(10**6).split())) for name, one in found if one is not None]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+        for title, names in self.sections(ctx).items():
+            found = [(name, self.get_command(ctx, name)) for name in names]
+            with formatter.section(title):
+                formatter.write_dl([(name, " ".join(one.get_short_help_str(10**6).split())) for name, one in found])
+
+    def sections(self, ctx: Any) -> dict[str, list[str]]:
+        """Return the names of the commands by the title of the section that shows them."""
+        return {"Commands": self.list_commands(ctx)}
 
 
 def _write_options(command: Any, ctx: Any, formatter: Any) -> None:

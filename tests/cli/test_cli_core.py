@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -162,11 +163,23 @@ def test_ordinary_runs_do_not_load_what_rebuilds_papers(tmp_path: Path) -> None:
 
         for line in {ORDINARY.strip().splitlines()!r}:
             assert main(line.split()) == 0, line
-        assert [name for name in sys.modules if name.startswith("gpukit.papers")] == []
+        loaded = [name for name in sys.modules if name.startswith("gpukit.papers")]
+        assert not loaded, loaded
     """
     command, environment = [sys.executable, "-c", script], {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     assert done.returncode == 0, done.stderr.decode()
+
+
+def test_help_groups_the_commands_by_what_people_want() -> None:
+    shown = [name for names in app.SECTIONS.values() for name in names]
+    assert sorted(shown) == sorted(name for name, _, _ in app.COMMANDS)
+    titles = re.findall(r"^(\S.*):$", gpukit_command("--help").stdout, re.MULTILINE)
+    assert titles == ["Options", *app.SECTIONS]
+
+
+def test_the_help_of_a_run_fits_a_screen() -> None:
+    assert gpukit_command("gim", "run", "--help", COLUMNS="80").stdout.count("\n") <= 45
 
 
 def test_help_and_version() -> None:
