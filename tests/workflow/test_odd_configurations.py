@@ -13,6 +13,7 @@ from gpukit.cli import configuration
 from gpukit.cli.config_file import check_file
 from gpukit.cli.configuration import check_configuration
 from gpukit.errors import GpukitError
+from gpukit.papers.cli.configuration import check_paper
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = ROOT / "workflow/schemas/config.schema.json"
@@ -257,7 +258,7 @@ VALUES = [
     (measured("papers bench diversity --methods extract"), None),
     (
         measured("papers bench diversity --methods extract; touch PWNED"),
-        "'bench diversity --methods extract; touch PWNED' takes",
+        "'papers bench diversity --methods extract; touch PWNED' takes",
     ),
     (measured("papers bench diversity --methods 'extract; touch PWNED'"), None),  # one word, which the command refuses
     (measured("papers bench diversity --method extract"), "No such option: --method"),
@@ -338,10 +339,17 @@ def test_a_file_is_refused_in_a_line_or_serves(tmp_path, name):
     assert line is None if complaint is None else complaint in str(line)
 
 
+def check(config, *more):
+    """Check a configuration as the workflow does."""
+    check_configuration(config, *more)
+    if config["paper"]:
+        check_paper(config)
+
+
 @pytest.mark.parametrize(("changes", "complaint"), VALUES, ids=[f"{n}" for n in range(len(VALUES))])
 def test_a_value_is_refused_in_a_line_or_serves(folder, changes, complaint):
     config = overlaid(yaml.safe_load((ROOT / "config/config.yaml").read_text()), changes)
-    line = refusal(check_configuration, config, SCHEMA, (), [folder, ROOT])
+    line = refusal(check, config, SCHEMA, (), [folder, ROOT])
     assert line is None if complaint is None else complaint in str(line)
 
 
