@@ -28,6 +28,7 @@ gim sample T.h5 --first 0 --count 300 --targets weights.txt --out rr-0.h5
 gim sample T.h5 --first 300 --count 300 --targets weights.txt --out rr-1.h5
 gim select rr-0.h5 --judge rr-1.h5 -k 3 --out shards.h5
 gim baseline G.h5 --method degree-discount -k 3 --out degree.h5
+papers gim skim G.h5 -k 3 --out skim.h5
 imgpu run U.h5 -k 3 --worlds 60 --out fixed.h5 --json > fixed.json
 imgpu run U.h5 -k 3 --worlds 60 --fresh --out fresh.h5
 imgpu reach U.h5 --worlds 20 --out reach.h5 --json > reach.json
