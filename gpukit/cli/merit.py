@@ -102,10 +102,10 @@ def begin(run: Run, graph_file: Path, costs: str, wanted: dict[str, Any], **how:
 @with_run(*DEVICE, writes="campaign")
 def next_(run: Run, graph_file: GraphArgument, step: Step) -> None:
     """Go on with a real campaign: give what was observed, get the next batch."""
-    go_on(run, graph_file, step)
+    proceed(run, graph_file, step)
 
 
-def go_on(run: Run, graph_file: Path, step: Step, **how: Any) -> None:
+def proceed(run: Run, graph_file: Path, step: Step, **how: Any) -> None:
     """Go on with a real campaign; ``how`` are ``groups`` and ``make_sets`` of :class:`gpukit.merit.Campaign`."""
     state = step.state
     if step.out is None:

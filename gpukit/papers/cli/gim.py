@@ -98,7 +98,8 @@ def sample(
     """Draw RR sets as `gim sample` does, in other ways. With several rounds or --sampler scan the sets are plain."""
 
     def sampler_of(kind: str) -> Any:
-        return scan.on(kind) if sampler == "scan" else None
+        paper = scan.on(kind)
+        return paper if sampler == "scan" else None
 
     draw(run, graph_file, asked, sampler, sets, sampler_of)
 

@@ -8,7 +8,7 @@ from gpukit.api import needs
 from gpukit.api.campaign_run import check_groups, settings_of
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.merit import Simulated, Step, begin, go_on, play
+from gpukit.cli.merit import Simulated, Step, begin, play, proceed
 from gpukit.cli.options import CampaignOptions, GraphArgument
 from gpukit.papers.cli.merit_once import once
 from gpukit.papers.cli.options import ablation
@@ -74,7 +74,7 @@ def start(run: Run, graph_file: GraphArgument, asked: CampaignOptions, ways: Way
 @with_run(*DEVICE, writes="campaign")
 def next_(run: Run, graph_file: GraphArgument, step: Step, groups: GroupsOption = 1) -> None:
     """Go on with a campaign as `merit next` does, in the way that it was begun."""
-    go_on(run, graph_file, step, **_how(groups))
+    proceed(run, graph_file, step, **_how(groups))
 
 
 app.command("once")(once)
