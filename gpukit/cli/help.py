@@ -47,7 +47,7 @@ class Group(typer.core.TyperGroup):
         """Write options, and every command with the first sentence of its help."""
         _write_options(self, ctx, formatter)
         for title, names in self.sections(ctx).items():
-            found = [(name, self.get_command(ctx, name)) for name in names]
+            found = [(name, one) for name in names if (one := self.get_command(ctx, name))]
             with formatter.section(title):
                 formatter.write_dl([(name, " ".join(one.get_short_help_str(10**6).split())) for name, one in found])
 
