@@ -117,12 +117,12 @@ def _without_sizes(name: str, listed: EdgeList, n: int, m: int) -> EdgeList:
     ends = np.concatenate([u, v])
     low, high, count = (int(ends.min()), int(ends.max()), len(ends) // 2) if len(ends) else (0, 0, 0)
     named = listed.labels is not None  # their numbers say nothing
-    most = high + (low == 0)
-    exact, near = not named and n == most, named or n in (high, most)
+    vertices = high + (low == 0)
+    exact, near = not named and n == vertices, named or n in (high, vertices)
     may_be = (m == count and n >= high) or (near and m in (count, count / 2)) or (near and not named and m > n)
     if not is_header and not may_be:
         return listed
-    if m != count or not (exact or (is_header and (named or n > most))):
+    if m != count or not (exact or (is_header and (named or n > vertices))):
         stated = f"the first line may state {n} vertices and {m} edges; {count} edges of ids to {high} follow"
         raise InputError(f"{name}: {stated}; --header leaves it out, --no-header reads it as an edge")
     if n == m and low > 0 and dialect.width == 2 and dialect.options.format is None:
