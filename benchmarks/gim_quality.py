@@ -3,11 +3,11 @@
     python benchmarks/gim_quality.py --record benchmarks/results/gim-quality-cells.json --seconds 500 --gpus 2 --cpus 28
     python benchmarks/gim_quality.py --record benchmarks/results/gim-quality-cells.json --table
 
-A cell is a graph, edge probabilities, a model and a number of seeds; all methods of ``gpukit bench gim-quality`` are
-judged in it by forward simulation. Cells are shared among processes, the cheap ones first; what the record holds is not
-measured again, so that several calls make the whole of it. The CPU takes what is small, and the GPUs the rest, several
-processes each. A rival is left out over ten core-minutes, or over LIMIT_S of a GPU, which is more; one that a CPU
-process had no time for goes to a GPU in the next call.
+A cell is a graph, edge probabilities, a model and a number of seeds; all methods of ``gpukit papers bench gim-quality``
+are judged in it by forward simulation. Cells are shared among processes, the cheap ones first; what the record holds is
+not measured again, so that several calls make the whole of it. The CPU takes what is small, and the GPUs the rest,
+several processes each. A rival is left out over ten core-minutes, or over LIMIT_S of a GPU, which is more; one that a
+CPU process had no time for goes to a GPU in the next call.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Show at which instructions of a kernel its warps wait on a GPU, and for what, by Nsight Compute (``ncu``).
 
     python benchmarks/kernel_stalls.py sample --skip 3 -- \
-        python -m gpukit bench gim rmat22.h5 --device cuda --bounds opim --models ic --out /dev/null --force
+        python -m gpukit papers bench gim rmat22.h5 --device cuda --bounds opim --models ic --out /dev/null --force
 
 The command after ``--`` is run, and one launch of the kernel is sampled, of which ``--skip`` came before it. A line has
 an instruction's place, its share of all samples and of those so far, how many warps ran it and how many of their

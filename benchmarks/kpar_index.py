@@ -1,4 +1,4 @@
-"""Time a kPAR index from a graph in host memory to a file, on a GPU: ``gpukit bench kpar`` leaves the file out.
+"""Time a kPAR index from a graph in host memory to a file, on a GPU: ``gpukit papers bench kpar`` leaves the file out.
 
     python benchmarks/kpar_index.py --rmat 25:1700000000 --file /tmp/index.h5 --out kpar-index-h200-twitter-size.json
 

@@ -3,7 +3,7 @@
 ``python benchmarks/kpar_refine.py [--n 60000] [--queries 100] [GRAPH.txt.gz…]``: for k = 10, 100, 1000 the precision
 before and after (tie rule 1e-9), places certain, certain places that are wrong, places that break Definition 1, and
 the CPU time of runs in turn: the smallest of each, and the median of the quotients of neighbours. ``--save FOLDER``
-writes the generated graphs, for ``gpukit bench kpar-quality``, and does nothing else.
+writes the generated graphs, for ``gpukit papers bench kpar-quality``, and does nothing else.
 """
 
 import argparse

@@ -33,7 +33,7 @@ from gpukit.papers.gim import maximise
 from gpukit.worlds import collection_cuda
 
 PARAMS = Params(k=50, epsilon=0.05, bound="opim", min_sets=200_000, seed=1, sets="plain", optimism=None)
-"""Those of the records of `gpukit bench gim` for OPIM-C alone."""
+"""Those of the records of `gpukit papers bench gim` for OPIM-C alone."""
 
 RECORDED = "k", "epsilon", "model", "bound", "min_sets", "sets", "seed"
 
