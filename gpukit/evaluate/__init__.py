@@ -1,9 +1,9 @@
 """Independent checks of results. Imports no system.
 
 ``spread.py`` is forward Monte Carlo of influence spread: ``rule.py`` is what a run needs to know of an edge or vertex,
-``spread_cpu.py`` has two kernels, ``spread_block_cuda.py`` the same two for GPUs, and ``spread_together_cuda.py`` one
-for many runs at once. ``ppr.py`` judges personalised PageRank by the power method, ``diversity.py`` structural
-diversity by listing cliques.
+``spread_cpu.py`` has a kernel for each model. On GPUs ``spread_together_cuda.py`` runs many independent cascades at
+once, and ``spread_block_cuda.py`` a threshold cascade per block. ``ppr.py`` judges personalised PageRank by the power
+method, ``diversity.py`` structural diversity by listing cliques.
 """
 
 from gpukit.evaluate.spread import SpreadEstimate, Until, forward_curve, forward_rounds, forward_spread

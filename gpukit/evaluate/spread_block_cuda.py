@@ -1,7 +1,7 @@
-"""Forward Monte Carlo on GPUs (Numba CUDA), a block per run: the functions of ``spread_cpu.py``.
+"""Forward Monte Carlo on GPUs under linear threshold, a block per run: ``lt_runs`` of ``spread_cpu.py``.
 
-A block keeps its run's state in its row of global scratch: which vertices are active (a bit, or the LT weight received)
-and the queue of those activated in this round. Between two levels of the search the block synchronises.
+A block keeps its run's state in its row of global scratch: the weight that each vertex received, and the queue of those
+activated in this round. Between two levels of the search the block synchronises.
 """
 
 from typing import Any, NamedTuple
@@ -10,11 +10,11 @@ from numba import int32, int64, uint32
 
 from gpukit.device.kernels import cuda, device, group, kernel
 from gpukit.device.philox import draw4
-from gpukit.evaluate.plan import IcEdges, LtEdges, Stages
+from gpukit.evaluate.plan import LtEdges, Stages
 from gpukit.evaluate.rule import lt_quota
 
 MEMBERS = 8
-"""Threads of a team, which share a frontier vertex: its edges in groups of four (IC) or one by one (LT)."""
+"""Threads of a team, which share a frontier vertex and take its edges in turn."""
 
 ACTIVE = 1 << 62
 """LT weight that a seed receives: above every quota, and far from overflow with all in-edges added."""
@@ -25,16 +25,15 @@ class Scratch(NamedTuple):
 
     Attributes
     ----------
-    active : uint32 array, shape (blocks, words), or int64 array, shape (blocks, n)
-        Of this round: IC a bit for each vertex, whether it is active; LT the weight that each received, at least
-        ``ACTIVE`` for a seed.
+    received : int64 array, shape (blocks, n)
+        The weight that each vertex received in this round, at least ``ACTIVE`` for a seed.
     seen : uint32 array, shape (blocks, words or 1)
         A bit for each vertex: active in any round of the run.
     queue : int32 array, shape (blocks, n)
         Those activated in this round.
     """
 
-    active: Any
+    received: Any
     seen: Any
     queue: Any
 
@@ -60,81 +59,6 @@ _i64, _i32, _u32 = "int64[::1]", "int32[::1]", "uint32[::1]"
 _stages = group(Stages, _i64, _i32, _i64, _i64)
 _key = "uint64", "int64", "int64"
 _words, _lists, _values = "uint32[:, ::1]", "int32[:, ::1]", "int64[:, ::1]"
-
-
-@kernel((group(IcEdges, _i64, _i32, _u32), _stages, *_key, group(Scratch, _words, _words, _lists), _values))
-def ic_runs(edges, stages, seed, tag, first, scratch, values):
-    """Run the independent cascades first … first + len(values) - 1, one after the other in each block.
-
-    A team of ``MEMBERS`` threads owns a frontier vertex; each of them makes every MEMBERS-th Philox call of its row,
-    reads four thresholds for each call, and claims the heads of live edges with an atomic on the bitmap. Cost: one call
-    for four out-edges of each activated vertex, n / 32 words to clear a round.
-
-    Parameters
-    ----------
-    edges, stages, seed, tag, first, values
-        As on the CPU (:func:`gpukit.evaluate.spread_cpu.ic_runs`).
-    scratch : Scratch
-    """
-    queued = cuda.shared.array(1, int32)
-    total = cuda.shared.array(1, int64)
-    tid, block_size, block = cuda.threadIdx.x, cuda.blockDim.x, cuda.blockIdx.x
-    rank, team, teams = tid % MEMBERS, tid // MEMBERS, block_size // MEMBERS
-    indptr, indices, thresholds = edges
-    targets, seeds, stage_starts, stage_rounds = stages
-    n = len(indptr) - 1
-    n_stages = len(stage_rounds)
-    rounds = stage_rounds[n_stages - 1] + 1
-    own_active, own_seen, own_queue = scratch.active[block], scratch.seen[block], scratch.queue[block]
-    for i in range(block, len(values), cuda.gridDim.x):
-        head = 0
-        for stage in range(n_stages):
-            if stage == 0 or stage_rounds[stage] != stage_rounds[stage - 1]:
-                for j in range(tid, (n + 31) >> 5, block_size):
-                    own_active[j] = 0
-                    if stage == 0 and rounds > 1:
-                        own_seen[j] = 0
-                if tid == 0:
-                    queued[0] = 0
-                    if stage == 0:
-                        total[0] = 0
-                head = 0
-                cuda.syncthreads()
-            round_tag = tag + (stage_rounds[stage] << 8)
-            gain = int64(0)
-            for j in range(stage_starts[stage] + tid, stage_starts[stage + 1], block_size):
-                v = seeds[j]
-                if _claim(own_active, v):
-                    own_queue[cuda.atomic.add(queued, 0, 1)] = v
-                    gain += _gain(v, targets, own_seen, rounds)
-            cuda.syncthreads()
-            tail = queued[0]
-            # Level by level until the spread runs dry; the claims of a level end before its queue is read.
-            while head < tail:
-                cuda.syncthreads()
-                for j in range(head + team, tail, teams):
-                    u = own_queue[j]
-                    start = indptr[u]
-                    degree = indptr[u + 1] - start
-                    for call in range(rank, (degree + 3) >> 2, MEMBERS):
-                        w0, w1, w2, w3 = draw4(seed, round_tag, first + i, u, call)
-                        for k in range(4):
-                            edge = 4 * call + k
-                            if edge < degree:
-                                word = (w0 if k == 0 else w1) if k < 2 else (w2 if k == 2 else w3)
-                                if word <= thresholds[start + edge]:
-                                    v = indices[start + edge]
-                                    if _claim(own_active, v):
-                                        own_queue[cuda.atomic.add(queued, 0, 1)] = v
-                                        gain += _gain(v, targets, own_seen, rounds)
-                cuda.syncthreads()
-                head = tail
-                tail = queued[0]
-            if gain:
-                cuda.atomic.add(total, 0, gain)
-            cuda.syncthreads()
-            if tid == 0:
-                values[i, stage] = total[0]
 
 
 @device
@@ -171,7 +95,7 @@ def lt_runs(edges, stages, seed, tag, first, scratch, values):
     n = len(indptr) - 1
     n_stages = len(stage_rounds)
     rounds = stage_rounds[n_stages - 1] + 1
-    own_received, own_seen, own_queue = scratch.active[block], scratch.seen[block], scratch.queue[block]
+    own_received, own_seen, own_queue = scratch.received[block], scratch.seen[block], scratch.queue[block]
     for i in range(block, len(values), cuda.gridDim.x):
         head = 0
         for stage in range(n_stages):

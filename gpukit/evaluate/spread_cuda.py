@@ -5,14 +5,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpukit.device.arrays import Buffer, Far, for_launch, free_memory, on_gpu
+from gpukit.device.arrays import Buffer, for_launch, free_memory, on_gpu
 from gpukit.device.launch import cooperative_grid, launch
 from gpukit.device.placing import Placement
 from gpukit.device.select import simulated
 from gpukit.device.shape import shape
 from gpukit.evaluate.batches import Progress, share_runs
-from gpukit.evaluate.plan import IcEdges, LtEdges, Plan
-from gpukit.evaluate.spread_block_cuda import Scratch, ic_runs, lt_runs
+from gpukit.evaluate.plan import LtEdges, Plan
+from gpukit.evaluate.spread_block_cuda import Scratch, lt_runs
 from gpukit.evaluate.spread_together_cuda import CONTROL, PIECE, WORD, WORDS, Front, OutEdges, ic_together
 from gpukit.evaluate.spread_together_cuda import THREADS as MOST_THREADS
 from gpukit.graph.probabilities import head_probabilities
@@ -23,7 +23,7 @@ RUNS_PER_BLOCK = 16
 """Runs of a block in one launch: launches cost little beside them, and Ctrl-C and progress get their turn."""
 
 LONG = 32
-"""Edges of a row on average above which cascades run side by side, and a whole warp reads a row."""
+"""Edges of a row on average above which a whole warp reads a row."""
 
 
 class _State(NamedTuple):
@@ -102,37 +102,9 @@ def _ic_placement(plan: Plan, gpus: Sequence[int]) -> Placement:
 
 
 def _ic_state(plan: Plan, placed: dict[str, Buffer], runs: int, gpu: int, blocks: int | None, threads: int) -> _State:
-    """Choose how cascades run: side by side, or a block for each.
-
-    Side by side they read a row once, where that counts: in host memory, and where rows are long. Else few threads
-    would have something to do at a vertex.
-    """
-    graph, by_head = plan.graph, plan.graph.probabilities is None
-    far = any(isinstance(one, Far) for one in placed.values())
-    if far or graph.m > LONG * graph.n or (by_head and 4 * graph.m > free_memory() // 2):
-        edges = OutEdges(**{name: one.view for name, one in placed.items()}, by_head=by_head)
-        return _together(plan, runs, gpu, edges, blocks, threads)
-    if by_head:
-        placed["thresholds"] = Buffer(placed["thresholds"].array[placed["indices"].array])
-    # A bit for each vertex, whether it is active.
-    scratch = ((graph.n + 31) // 32, np.uint32)
-    return _a_block_each(plan, runs, gpu, (ic_runs, placed, IcEdges, scratch), blocks, threads)
-
-
-def _lt_placement(plan: Plan, gpus: Sequence[int]) -> Placement:
-    """Choose where the edges lie for threshold cascades; beside them there is room for one."""
-    run = {"one run": _bytes_of_a_run(plan, _received(plan))}
-    return Placement(plan.edges()._asdict(), ("indices", "weights"), run, "use --device cpu", gpus=gpus)
-
-
-def _lt_state(plan: Plan, placed: dict[str, Buffer], runs: int, gpu: int, blocks: int | None, threads: int) -> _State:
-    """Run threshold cascades, a block for each."""
-    return _a_block_each(plan, runs, gpu, (lt_runs, placed, LtEdges, _received(plan)), blocks, threads)
-
-
-def _together(plan: Plan, runs: int, gpu: int, edges: OutEdges, blocks: int | None, threads: int) -> _State:
     """Make room for as many cascades side by side as there are, or as fit."""
     graph, several = plan.graph, plan.stage_rounds[-1] > 0
+    edges = OutEdges(**{name: one.view for name, one in placed.items()}, by_head=graph.probabilities is None)
     word, rest = _bytes_together(plan)
     fit = int(0.9 * free_memory() - rest) // word
     words = max(1, min(WORDS, -(-runs // WORD), fit))
@@ -159,21 +131,23 @@ def _together(plan: Plan, runs: int, gpu: int, edges: OutEdges, blocks: int | No
     return _State(gpu, WORD * words, launch_runs)
 
 
-def _a_block_each(
-    plan: Plan, runs: int, gpu: int, model: tuple[Any, dict[str, Buffer], Any, tuple[int, type]], blocks: int | None,
-    threads: int,
-) -> _State:  # fmt: skip
-    """Make room for as many blocks as there may be, or as fit, given kernel, edges, their kind and the scratch."""
-    kernel, placed, edges, active = model
+def _lt_placement(plan: Plan, gpus: Sequence[int]) -> Placement:
+    """Choose where the edges lie for threshold cascades; beside them there is room for one."""
+    run = {"one run": _bytes_of_a_run(plan)}
+    return Placement(plan.edges()._asdict(), ("indices", "weights"), run, "use --device cpu", gpus=gpus)
+
+
+def _lt_state(plan: Plan, placed: dict[str, Buffer], runs: int, gpu: int, blocks: int | None, threads: int) -> _State:
+    """Make room for as many blocks, a cascade each, as there may be, or as fit."""
     n = plan.graph.n
-    fit = int(0.9 * free_memory()) // _bytes_of_a_run(plan, active)
-    size = min(blocks or shape(kernel, fit, threads, BLOCKS_PER_MULTIPROCESSOR).grid, runs)
-    widths = (active, _seen(plan), (n, np.int32))
+    fit = int(0.9 * free_memory()) // _bytes_of_a_run(plan)
+    size = min(blocks or shape(lt_runs, fit, threads, BLOCKS_PER_MULTIPROCESSOR).grid, runs)
+    widths = (n, np.int64), _seen(plan), (n, np.int32)
     scratch = Scratch(*(Buffer((size, width), dtype).view for width, dtype in widths))
-    inputs = (edges(**{name: one.view for name, one in placed.items()}), for_launch(plan.stages))
+    inputs = (LtEdges(**{name: one.view for name, one in placed.items()}), for_launch(plan.stages))
 
     def launch_runs(first: int, values: Any) -> None:
-        launch(kernel, size, threads, *inputs, np.uint64(plan.seed), plan.tag, first, scratch, values)
+        launch(lt_runs, size, threads, *inputs, np.uint64(plan.seed), plan.tag, first, scratch, values)
 
     return _State(gpu, RUNS_PER_BLOCK * size, launch_runs)
 
@@ -185,16 +159,10 @@ def _bytes_together(plan: Plan) -> tuple[int, int]:
     return 8 * n * (4 if plan.stage_rounds[-1] > 0 else 3), 12 * n + 8 * pieces
 
 
-def _bytes_of_a_run(plan: Plan, active: tuple[int, type]) -> int:
+def _bytes_of_a_run(plan: Plan) -> int:
     """Return what a block takes: its row of the scratch, and the values of its runs."""
-    widths = (active, _seen(plan), (plan.graph.n, np.int32))
-    row = sum(width * np.dtype(dtype).itemsize for width, dtype in widths)
-    return row + 8 * RUNS_PER_BLOCK * len(plan.stage_rounds)
-
-
-def _received(plan: Plan) -> tuple[int, type]:
-    """Return width and type of a row of what each vertex received, under LT."""
-    return plan.graph.n, np.int64
+    width, dtype = _seen(plan)
+    return 12 * plan.graph.n + width * np.dtype(dtype).itemsize + 8 * RUNS_PER_BLOCK * len(plan.stage_rounds)
 
 
 def _seen(plan: Plan) -> tuple[int, type]:

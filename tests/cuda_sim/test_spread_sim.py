@@ -10,7 +10,7 @@ from gpukit.evaluate.spread_cpu import run_on_cpu
 from gpukit.graph.csr import Weights
 
 MODELS = ("ic", "lt")
-KERNELS = ("ic_runs", "ic_together", "lt_runs")
+KERNELS = ("ic, short rows", "ic, long rows", "lt")
 STAGES = [[3], [7, 1], [3, 2, 38]]
 
 
@@ -22,12 +22,12 @@ def _plan(graph, model, rounds, targets):
 
 @pytest.fixture
 def model_of(monkeypatch):
-    """Return a function that has a kernel chosen, and returns the model it is for."""
+    """Return a function that lets a kernel's rows count as long or short, and returns the model it is for."""
 
     def choose(kernel):
         from gpukit.evaluate import spread_cuda
 
-        monkeypatch.setattr(spread_cuda, "LONG", 0 if kernel == "ic_together" else 1000)
+        monkeypatch.setattr(spread_cuda, "LONG", 0 if "long" in kernel else 1000)
         return kernel[:2]
 
     return choose
@@ -65,7 +65,7 @@ def test_more_runs_than_a_word_has_bits(make_graph, model_of, monkeypatch):
     """Runs of three words share the rows, and a second launch takes those beyond: other coins, other values."""
     from gpukit.evaluate import spread_cuda
 
-    model_of("ic_together")
+    model_of("ic, long rows")
     graph = make_graph(9, [(v, (v + d) % 9) for v in range(9) for d in (1, 2, 4)], Weights("const", 0.4))
     plan = Plan(graph, "ic", np.arange(9), *_one_stage([0, 5]), 3)
     values = spread_cuda.run_on_gpus(plan, 150, [0], threads=8)
@@ -111,7 +111,7 @@ def test_batches_of_several_gpus_cover_all_runs(random_graph, simulator, monkeyp
 
     def launch(asked, blocks, threads, *args):
         # A cooperative kernel has one block in the simulator.
-        assert asked is getattr(spread_cuda, kernel) and blocks == (1 if kernel == "ic_together" else 2)
+        assert (asked, blocks) == ((spread_cuda.ic_together, 1) if model == "ic" else (spread_cuda.lt_runs, 2))
         args[-1].array[:] = 7
 
     monkeypatch.setattr(spread_cuda, "launch", launch)

@@ -22,13 +22,13 @@ def graph(request, make_graph):
     return make_graph(5000, np.column_stack([tails, heads]).tolist(), request.param)
 
 
-@pytest.mark.parametrize("name", ["ic_runs", "ic_together", "lt_runs"])
+@pytest.mark.parametrize("name", ["ic, short rows", "ic, long rows", "lt"])
 def test_values_equal_the_cpu(graph, gpu, monkeypatch, name):
     from gpukit.evaluate import spread_cuda
     from gpukit.evaluate.spread_cuda import run_on_gpus
 
     model = name[:2]
-    monkeypatch.setattr(spread_cuda, "LONG", 0 if name == "ic_together" else 1000)
+    monkeypatch.setattr(spread_cuda, "LONG", 0 if "long" in name else 1000)
     seeds = np.arange(0, 5000, 250, dtype=np.int32)
     plan = Plan(
         graph, model, np.arange(5000), seeds, np.array([0, 1, 7, 20]), np.array([0, 0, 1]), 2**64 - 1

@@ -33,7 +33,6 @@ BARRIERS = {
     "gpukit.diversity.contexts_cuda.score_egos": (36, 0, 32),
     "gpukit.papers.diversity.scatter_cuda.aggregate": (2, 0, 0),
     "gpukit.diversity.truss_shared_cuda.decompose_egos": (13, 0, 0),
-    "gpukit.evaluate.spread_block_cuda.ic_runs": (5, 0, 0),
     "gpukit.evaluate.spread_block_cuda.lt_runs": (5, 0, 0),
     "gpukit.papers.gim.per_edge_cuda.sample_per_edge": (6, 0, 0),
     "gpukit.imgpu.count_cuda.sum_gains": (41, 3, 0),
