@@ -26,7 +26,7 @@ from gpukit.evaluate import Until, forward_spread
 from gpukit.files import replacing
 from gpukit.gim import Params, maximise
 from gpukit.papers.cli.bench_record import command_line
-from gpukit.worlds.collection import CpuCollection
+from gpukit.worlds.collection import CpuCollection, Report
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 SEEDS = range(10)
@@ -142,8 +142,8 @@ class _Held:
         self.alive: weakref.WeakSet[CpuCollection] = weakref.WeakSet()
         extend = CpuCollection.extend
 
-        def watched(collection: CpuCollection, size: int) -> None:
-            extend(collection, size)
+        def watched(collection: CpuCollection, size: int, report: Report | None = None) -> None:
+            extend(collection, size, report)
             self.alive.add(collection)
             self.most = max(self.most, sum(one._offsets.nbytes + one._members.nbytes for one in self.alive))
 

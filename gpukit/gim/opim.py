@@ -1,5 +1,6 @@
 """OPIM-C: choose on one collection, certify on another, double both until the certificate is good enough."""
 
+from collections.abc import Callable
 from decimal import Decimal
 
 import numpy as np
@@ -10,14 +11,22 @@ from gpukit.gim.bounds import OpimPlan, opim_lower, opim_plan, opim_upper
 from gpukit.gim.known import ROUNDING
 from gpukit.gim.problem import Problem, Step
 from gpukit.gim.selection import Choice, choose
-from gpukit.worlds.collection import Collection, Pilot, Progress, begin_both
+from gpukit.worlds.collection import Collection
 
 LOOSE = Decimal("1.12")
 """The bound on the best coverage over the seeds' own, as a guess."""
 
-
 CLEAR = 100
 """Seeds are chosen without any set if all that sets could tell is less than so small a part of what is known."""
+
+Progress = Callable[[int, int], object]
+"""A function that is called with the number of sets drawn and of sets wanted."""
+
+
+def extend_both(first: Collection, second: Collection, size: int, progress: Progress) -> None:
+    """Draw sets until both collections have ``size``."""
+    first.extend(size, lambda drawn: progress(drawn + second.drawn, 2 * size))
+    second.extend(size, lambda drawn: progress(first.drawn + drawn, 2 * size))
 
 
 def without_sets(problem: Problem) -> tuple[Choice, Decimal, list[Step]] | None:
@@ -57,7 +66,6 @@ def opim(
     judging: Collection,
     timer: PhaseTimer,
     progress: Progress,
-    pilot: Pilot | None = None,
 ) -> tuple[Choice, int, Decimal, bool, list[Step]]:
     """Run OPIM-C (Tang, Tang, Xiao, Yuan, SIGMOD 2018, algorithm 2, with the upper bound of their section 5).
 
@@ -72,9 +80,7 @@ def opim(
     timer : PhaseTimer
         Charged with ``sampling``, ``selection`` and ``bounds``.
     progress : callable
-        Told (sets drawn, sets wanted next).
-    pilot : Pilot, optional
-        Drawn beside the first sets.
+        Called with (sets drawn, sets wanted next).
 
     Returns
     -------
@@ -87,11 +93,6 @@ def opim(
     certified : bool
         Whether that follows from the bounds; otherwise from the number of sets alone.
     history : list of Step
-
-    Raises
-    ------
-    NotDrawn
-        If too many sets of the pilot are large.
     """
     family, known, gamma = problem.family, problem.known, problem.known.gamma
     with timer.phase("bounds"):
@@ -102,8 +103,8 @@ def opim(
     while True:
         progress(selecting.size + judging.size, 2 * size)
         with timer.phase("sampling"):
-            begin_both(selecting, judging, size, progress, pilot)
-        choice, pilot = choose(selecting, problem, timer, bounds=hopeful, judge=judging), None
+            extend_both(selecting, judging, size, progress)
+        choice = choose(selecting, problem, timer, bounds=hopeful, judge=judging)
         assert choice.hit is not None
         hit = choice.hit
         with timer.phase("bounds"):

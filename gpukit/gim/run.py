@@ -14,7 +14,6 @@ above          the sets of :mod:`gpukit.gim.sentinel`
 """
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal, localcontext
 from typing import NamedTuple
@@ -30,11 +29,11 @@ from gpukit.gim.known import Known
 from gpukit.gim.opim import Progress, opim, without_sets
 from gpukit.gim.problem import Greedy, Params, Problem, Result, Step, validate
 from gpukit.gim.selection import Choice
-from gpukit.gim.sentinel import ends_at, find, pilot_of
+from gpukit.gim.sentinel import ends_at, find
 from gpukit.gim.twofold import Settled, settle
 from gpukit.graph.csr import Graph
 from gpukit.worlds.bounds import CONTEXT
-from gpukit.worlds.collection import Collection, NotDrawn, Sampler
+from gpukit.worlds.collection import Collection, Sampler
 from gpukit.worlds.factory import make_collection
 from gpukit.worlds.reverse import NEVER, Ending, prepare
 
@@ -48,9 +47,9 @@ class Methods(NamedTuple):
     Attributes
     ----------
     sampler : Sampler, optional
-        What draws sets on a GPU in place of the samplers of ``worlds``.
+        What draws sets on a GPU instead of the samplers of ``worlds``.
     greedy : Greedy, optional
-        What chooses from sets in host memory in place of the index, for ``selection="scan"``.
+        What chooses from sets in host memory instead of the index, for ``selection="scan"``.
     imm : function
         IMM (:func:`gpukit.gim.imm.imm`).
     """
@@ -90,7 +89,7 @@ def maximise(
     timer : PhaseTimer, optional
         Charged with the phases ``transfer``, ``sampling``, ``selection`` and ``bounds``.
     progress : callable, optional
-        Told (sets drawn, sets wanted next) before each size.
+        Called with (sets drawn, sets wanted next) as sets are drawn.
 
     Returns
     -------
@@ -129,16 +128,10 @@ def maximise(
             reverse, params.seed, first, device, sampler=methods.sampler, share_graph_with=selecting, ending=ending
         )
 
-    pilot = pilot_of(problem, another)
     with localcontext(CONTEXT):
-        # What is drawn beside the pilot is of use unless that finds large sets.
-        if pilot is not None and selecting.lazy and methods.sampler is None and params.optimism is None:
-            with suppress(NotDrawn):
-                return _plain_result(problem, opim(problem, selecting, another(JUDGE_FIRST), timer, progress, pilot))
-            selecting = another(0)
         ending = NEVER
         with timer.phase("sampling"):
-            sentinel = find(problem, pilot, another)
+            sentinel = find(problem, another)
         if sentinel is not None:
             problem, ending = replace(problem, sentinel=sentinel), ends_at(graph, [sentinel], sentinel)
             selecting = another(0, ending)

@@ -7,7 +7,7 @@ import numpy as np
 
 from gpukit.device.timing import PhaseTimer
 from gpukit.gim.problem import Problem
-from gpukit.worlds.collection import Collection, Own, Query, Selection
+from gpukit.worlds.collection import Collection, Own, Query
 from gpukit.worlds.cover_cpu import PLAIN
 
 
@@ -78,8 +78,9 @@ def choose(
     if problem.costs is None and problem.greedy is None:
         with timer.phase("selection"):
             own = problem.known.in_units(collection.size)
-            found = collection.select(Query(problem.k_max, problem.prefix, problem.blocked, bounds, own), judge)
-            return _choice(found, own, problem, collection.size)
+            query = Query(problem.k_max, problem.prefix, problem.blocked, bounds, own)
+            found = collection.select(query)
+            return _choice(found.seeds, found.gains, found.largest, own, problem, collection.size, judge)
     with timer.phase("transfer"):
         offsets, members = collection.export()
     n, rounds = collection.reverse.n, collection.reverse.rounds
@@ -94,29 +95,31 @@ def choose(
             seeds, gains, upper = budget.choose(
                 offsets, members, counts, problem.costs, problem.forced, blocked, problem.budget_left, worth
             )
-            found = Selection(seeds, gains, None, _hit(judge, seeds))
-            choice = _choice(found, own, problem, collection.size)
+            choice = _choice(seeds, gains, None, own, problem, collection.size, judge)
             return replace(choice, worth_upper=Decimal(upper) / choice.unit)
         assert problem.greedy is not None
         seeds, gains, largest = problem.greedy(
             offsets, members, counts, n, rounds, problem.k_max, problem.forced, blocked.copy(), bounds, worth
         )
-        found = Selection(seeds, gains, largest if bounds else None, _hit(judge, seeds))
-        return _choice(found, own, problem, collection.size)
+        return _choice(seeds, gains, largest if bounds else None, own, problem, collection.size, judge)
 
 
-def _hit(judge: Collection | None, seeds: np.ndarray) -> int | None:
-    """Return how many sets of a collection the seeds cover."""
-    return None if judge is None else int(judge.coverage(seeds)[-1])
-
-
-def _choice(found: Selection, own: Own | None, problem: Problem, sets: int) -> Choice:
+def _choice(
+    seeds: np.ndarray,
+    gains: np.ndarray,
+    largest: np.ndarray | None,
+    own: Own | None,
+    problem: Problem,
+    sets: int,
+    judge: Collection | None,
+) -> Choice:
     """Return a choice with the least worth of S_i + largest[i] over the prefixes that hold all that it begins with."""
     unit = 1 if own is None else own.unit
-    values = found.gains if own is None else unit * found.gains + own.of(found.seeds)
+    values = gains if own is None else unit * gains + own.of(seeds)
     worth = np.zeros(len(values) + 1, np.int64)
     values.cumsum(out=worth[1:])
     upper = None
-    if found.largest is not None:
-        upper = Decimal(int((worth + found.largest)[len(problem.prefix) :].min())) / unit
-    return Choice(found.seeds, found.gains, Decimal(int(worth[-1])) / unit, upper, unit, found.hit, sets)
+    if largest is not None:
+        upper = Decimal(int((worth + largest)[len(problem.prefix) :].min())) / unit
+    hit = None if judge is None else int(judge.coverage(seeds)[-1])
+    return Choice(seeds, gains, Decimal(int(worth[-1])) / unit, upper, unit, hit, sets)

@@ -16,7 +16,7 @@ from gpukit.gim.baselines import degree_by_probability
 from gpukit.gim.problem import Problem
 from gpukit.gim.selection import Choice
 from gpukit.graph.csr import Graph
-from gpukit.worlds.collection import Collection, Pilot, Query
+from gpukit.worlds.collection import Collection, Query
 from gpukit.worlds.reverse import NEVER, ORDER_BIT, Ending
 
 PILOT_FIRST, SWAP_FIRST, GAINS_FIRST = (3 << 46) + (1 << 45), (3 << 46) + (2 << 43), (3 << 46) + (1 << 43)
@@ -49,8 +49,8 @@ class Another(Protocol):
         """Return the collection."""
 
 
-def pilot_of(problem: Problem, another: Another) -> Pilot | None:
-    """Return the sets that tell whether whole ones are cheap; None where no choice can begin with a sentinel.
+def find(problem: Problem, another: Another) -> int | None:
+    """Return the sentinel for a problem, or None where whole sets are cheap or no vertex is in enough large ones.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def pilot_of(problem: Problem, another: Another) -> Pilot | None:
 
     Notes
     -----
-    Costs 64 sets of up to 1,024 members.
+    Costs 64 sets of up to 1,024 members, and for each vertex tried the same sets until they meet it.
     """
     params, n = problem.params, problem.graph.n
     asked = params.sentinels == "auto" and params.bound == "opim" and params.model == "ic" and params.rounds == 1
@@ -68,35 +68,21 @@ def pilot_of(problem: Problem, another: Another) -> Pilot | None:
     if not asked or not usual or len(problem.forced) or problem.k_max < 2 or problem.unique or n <= LARGE[0]:
         return None
     limit = min(max(n // 64, LARGE[0]), LARGE[1])
-    ending = Ending(np.zeros(1, np.uint8), 1, -1, limit)
-    return Pilot(lambda: another(PILOT_FIRST, ending), PILOT_SETS, LARGE_SETS - 1)
-
-
-def find(problem: Problem, pilot: Pilot | None, another: Another) -> int | None:
-    """Return the sentinel for a problem, or None where whole sets are cheap or no vertex is in enough large ones.
-
-    Parameters
-    ----------
-    problem : Problem
-    pilot : Pilot or None
-        Of :func:`pilot_of`.
-    another : callable
-        Returns an empty collection that begins at an id.
-
-    Notes
-    -----
-    Costs for each vertex tried the sets of the pilot until they meet it.
-    """
-    if pilot is None or not pilot.many():
+    large = _ended(another, Ending(np.zeros(1, np.uint8), 1, -1, limit))
+    if large < LARGE_SETS:
         return None
-    n = problem.graph.n
     barred = np.zeros(n, np.bool_) if problem.blocked is None else problem.blocked[:n]
     for vertex in degree_by_probability(problem.graph, min(TRIES, problem.k_max), barred).tolist():
-        sets = another(PILOT_FIRST, ends_at(problem.graph, [vertex]))
-        sets.extend(PILOT_SETS)
-        if MET[1] * sets.ended() >= MET[0] * pilot.ended():
+        if MET[1] * _ended(another, ends_at(problem.graph, [vertex])) >= MET[0] * large:
             return vertex
     return None
+
+
+def _ended(another: Another, ending: Ending) -> int:
+    """Return how many of the pilot's sets end."""
+    sets = another(PILOT_FIRST, ending)
+    sets.extend(PILOT_SETS)
+    return sets.ended()
 
 
 def ends_at(graph: Graph, vertices: list[int] | np.ndarray, stand: int = -1) -> Ending:

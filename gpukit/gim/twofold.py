@@ -13,11 +13,11 @@ import numpy as np
 from gpukit.device.timing import PhaseTimer
 from gpukit.gim.bounds import OpimPlan, opim_lower, opim_upper, twofold_plan
 from gpukit.gim.judge import Candidate, Verdict, judge
-from gpukit.gim.opim import Progress, sure
+from gpukit.gim.opim import Progress, extend_both, sure
 from gpukit.gim.problem import Problem, Step
 from gpukit.gim.selection import Choice, choose
 from gpukit.gim.sentinel import Another, exchange, gains, has_rivals
-from gpukit.worlds.collection import Collection, extend_both
+from gpukit.worlds.collection import Collection
 
 START, START_EARLY = 1024, 512
 """Sets of a half at the first size that is tried, where they are not too large; where they end at a sentinel."""
@@ -136,10 +136,12 @@ def _first_size(problem: Problem, plan: OpimPlan, first: Collection, second: Col
     """Return the largest of the plan's sizes, up to START or more, that sets of half as many members lead to."""
     size = plan.first
     with timer.phase("sampling"):
-        extend_both(first, second, size)
+        first.extend(size)
+        second.extend(size)
         while size < PILOT * plan.first and not _is_spent(problem, first, second):
             size *= 2
-            extend_both(first, second, size)
+            first.extend(size)
+            second.extend(size)
     return size
 
 

@@ -4,7 +4,7 @@
 what it reads. ``sample_cpu.py`` and ``sample_cuda.py`` (with ``block_cuda.py``) draw the same sets; on a GPU
 ``walk_cuda.py`` draws those of LT faster. ``cover_cpu.py`` and ``cover_cuda.py`` choose the same seeds from them, the
 latter among the candidates of ``candidates_cuda.py``. ``collection.py`` holds the sets on the CPU, and on a GPU
-``sets_cuda.py``, within what ``room.py`` allows, with the graph of ``graph_cuda.py`` and, where they outgrow it,
-``host_sets.py``; ``collection_cuda.py`` draws them there and chooses from them, by kernels that ``samplers_cuda.py``
-and ``select_cuda.py`` start. ``collection_devices.py`` holds them on several GPUs; ``factory.py`` picks one.
+``sets_cuda.py``, within what ``room.py`` allows, with the graph of ``graph_cuda.py``; ``collection_cuda.py`` draws them
+there and chooses from them, by kernels that ``samplers_cuda.py`` and ``select_cuda.py`` start.
+``collection_devices.py`` holds them on several GPUs; ``factory.py`` picks one.
 """

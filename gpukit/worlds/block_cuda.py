@@ -28,24 +28,21 @@ UNRANKED = -1
 NO_PAIR = -2
 """The rank where there is no pair, or none that is packed."""
 
-SHUT = 3
-"""``OVERFLOW`` where a pilot stopped the launch, and not all is drawn."""
-
 ROWS_ALONE = 8
 """Rows of a vertex that a thread draws by itself; the block draws the others of a hub together, and later."""
 
-OVERFLOW, TICKET, MEMBER_TAIL, VISITED, ENDED, CONTROL = 0, 1, 2, 3, 4, 5
-"""Places in ``control``: a flag, sets started, members packed; of sets that may end early members found, and how many
-have none left; its length."""
+OVERFLOW, TICKET, MEMBER_TAIL, VISITED, CONTROL = 0, 1, 2, 3, 4
+"""Places in ``control``: a flag, sets started, members packed, and members found where sets may end early; its
+length."""
 
 OVER = 256
 """The bit of ``met``, above those of marks, that says that a set has ended early."""
 
-USED, STAGED, FULL, OFFSET, LEFT, LONG, LAST, SIZE, STOPPED, COUNTERS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+USED, STAGED, FULL, OFFSET, LEFT, LONG, LAST, SIZE, COUNTERS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 """Places in a block's shared counters: pairs, live edges, whether a table is full; where the next set of the block is
 packed, counted from the base of them all; members that are packed where sets end early; pairs whose rows are left, and
-which thread has the last row of one; how many these are; whether another block found no room. Of 32 bits, since a
-multiprocessor adds 64 bits to its shared memory by trying until no other thread came between."""
+which thread has the last row of one; slots of the table. Of 32 bits, since a multiprocessor adds 64 bits to its shared
+memory by trying until no other thread came between."""
 
 GOT, BASE = 0, 1
 """Places of what is larger: the first of a group of sets, and the base."""
@@ -84,18 +81,6 @@ class Output(namedtuple("Output", "sizes starts set_base entries entry_base coun
     entry_base : int
     counts : int32 array, shape (n * rounds,)
         Occurrence counters, increased.
-    """
-
-
-class Gate(namedtuple("Gate", "first second few")):
-    """By which a pilot stops two other launches once more than a few of its sets ended early; the host need not know.
-
-    Attributes
-    ----------
-    first, second : int64 arrays, shape (CONTROL,) or (0,)
-        The controls of these launches; empty where it is no pilot that draws.
-    few : int
-        How many sets may end.
     """
 
 

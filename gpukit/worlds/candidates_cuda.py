@@ -32,12 +32,6 @@ MAX_CANDIDATES = 8192
 EPOCHS = 16
 """How often the candidates are chosen at most; each time twice as many."""
 
-PREPARED = 8
-"""Seeds that are prepared together at most."""
-
-ROWS = 3 * PREPARED
-"""Rows of what candidates lose by prepared seeds (:func:`gpukit.worlds.choice_cuda.after`)."""
-
 CONTROL_EPOCH = 1
 """First place in ``control`` for an epoch's number of candidates; that of the outcome is before it."""
 
@@ -111,6 +105,19 @@ def find(entries, at, stride, end, marks, names, places):
 
 
 @device
+def count_candidates(entries, start, end, rank, stride, marks, taken):
+    """Count the candidates in entries start … end - 1 in ``taken``; ``stride`` threads, AT_ONCE entries each a turn."""
+    names, places = cuda.local.array(AT_ONCE, int64), cuda.local.array(AT_ONCE, int32)
+    at = start + rank
+    while at < end:
+        find(entries, at, stride, end, marks, names, places)
+        for i in range(AT_ONCE):
+            if places[i] >= 0:
+                cuda.atomic.add(taken, uint32(places[i]), 1)
+        at += AT_ONCE * stride
+
+
+@device
 def _bucket(count):
     if count < 8:
         return int32(count)
@@ -168,30 +175,23 @@ def _fill_histogram(me, query, work, epoch, local):
             cuda.atomic.add(work.histogram, epoch * BUCKETS + b, local[b])
 
 
-@device
-def _stops(lower, reached, more, bucket, target):
-    """Return whether no bucket below is one of candidates, if so many are reached, and more with the next."""
-    return lower == 1 or (lower < bucket and reached >= target) or more > MAX_CANDIDATES
-
-
 # Afterwards ``few[0]`` is the bucket from which on elements are candidates: enough of them, but not too many. It is
-# not below ``bucket``, that of the epoch before, where it cannot be. A thread looks at a bucket, since one alone would
-# wait for each of them.
+# not below ``bucket``, that of the epoch before, where it cannot be.
 @step
 def _limit(me, query, work, epoch, bucket, local, few):
-    tid, block_size, target = me.tid, me.block_size, query.target << epoch
+    tid, block_size = me.tid, me.block_size
     for b in range(tid, BUCKETS, block_size):
         local[b] = work.histogram[epoch * BUCKETS + b]
     cuda.syncthreads()
-    for lower in range(tid + 1, BUCKETS + 1, block_size):
-        more = int64(len(query.forced))
-        for b in range(lower - 1, BUCKETS):
-            more += local[b]
-        reached = more - local[lower - 1]
-        if _stops(lower, reached, more, bucket, target):
-            before = reached - local[lower] if lower < BUCKETS else reached
-            if lower == BUCKETS or not _stops(lower + 1, before, reached, bucket, target):
-                few[0] = lower
+    if tid == 0:
+        lower, reached = BUCKETS, int64(len(query.forced))
+        while lower > 1 and (lower >= bucket or reached < query.target << epoch):
+            more = local[lower - 1]
+            if reached + more > MAX_CANDIDATES:
+                break
+            lower -= 1
+            reached += more
+        few[0] = lower
     cuda.syncthreads()
 
 
@@ -292,7 +292,7 @@ def index_candidates(me, grid, sets, query, work, block, seeds, pick, control, e
     """
     candidates_at = CONTROL_EPOCH + epoch
     _mark_candidates(me, query, work, limit, block.sums)
-    for c in range(me.thread, ROWS * MAX_CANDIDATES, me.threads):
+    for c in range(me.thread, 4 * MAX_CANDIDATES, me.threads):
         work.taken[c // MAX_CANDIDATES, c % MAX_CANDIDATES] = 0
     grid.sync()
     _number_candidates(me, work, block.sums, control, candidates_at)

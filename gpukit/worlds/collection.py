@@ -3,9 +3,8 @@
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import pairwise, zip_longest
+from dataclasses import dataclass
+from itertools import pairwise
 from threading import Event
 from typing import Any, NamedTuple, Protocol
 
@@ -30,7 +29,7 @@ PARALLEL_SELECTION = 1_000_000
 """Members from which on several threads choose: they wait for each other at every seed."""
 
 SLICE = 1 << 24
-"""Members after which drawing stops, so that it can be told how far it is: some tenths of a second of a thread."""
+"""Members after which the progress is reported: some tenths of a second of a thread."""
 
 SELECTORS = 16
 """Threads that choose at most; each has counts of all elements."""
@@ -108,21 +107,22 @@ class Selection:
     largest : int64 array, shape (s + 1,), or None
         Sum of the k largest marginal values (of each round) given the first i seeds, with ``own``; -1 before the forced
         ones.
-    hit : int or None
-        Sets that the seeds cover of the collection that judges them.
     """
 
     seeds: np.ndarray
     gains: np.ndarray
     largest: np.ndarray | None
-    hit: int | None = None
+
+
+Report = Callable[[int], object]
+"""A function that is called with the number of sets drawn so far."""
 
 
 class Collection(Protocol):
-    """What the host algorithms need of a collection; the CPU and CUDA ones give equal answers.
+    """What the host algorithms need of a collection; those of all devices give equal answers.
 
-    ``size`` sets count, ``drawn`` are there, or will be when drawing goes on; ``ids`` sample ids from ``first`` on were
-    looked at, more where trivial sets are left out. ``lazy``: whether :meth:`begin` does not wait for sets.
+    The first ``size`` sets count. ``drawn`` sets exist: more than ``size`` where trivial sets are left out, since it is
+    not known beforehand how many sample ids have another one. ``ids`` sample ids from ``first`` on were looked at.
     """
 
     reverse: Reverse
@@ -130,19 +130,9 @@ class Collection(Protocol):
     drawn: int
     first: int
     ids: int
-    lazy: bool
 
-    def extend(self, size: int) -> None:
+    def extend(self, size: int, report: Report | None = None) -> None:
         """Draw sets until there are ``size``."""
-
-    def extending(self, size: int, on_side: bool = False) -> Iterator[None]:
-        """Do the same, with stops where something else can be done; ``on_side``: beside another's launches."""
-
-    def begin(self, size: int, beside: "Collection | None" = None, pilot: "Pilot | None" = None) -> None:
-        """Draw sets until there are ``size``, and those of ``beside``, too; lazily, who asks for them waits.
-
-        With a pilot, :class:`NotDrawn` is raised here or there if too many of its sets end.
-        """
 
     def extend_over(self, ids: int) -> None:
         """Draw the sets of the first ``ids`` sample ids, however many these are; nothing was drawn before."""
@@ -150,8 +140,8 @@ class Collection(Protocol):
     def members(self) -> int:
         """Return the number of members of all sets."""
 
-    def select(self, query: Query, judge: "Collection | None" = None) -> Selection:
-        """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`); ``judge`` counts its hits."""
+    def select(self, query: Query) -> Selection:
+        """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`)."""
 
     def coverage(self, seeds: np.ndarray) -> np.ndarray:
         """Return, as int64 (len(seeds) + 1,), how many sets the first i seeds cover."""
@@ -161,47 +151,6 @@ class Collection(Protocol):
 
     def export(self) -> tuple[np.ndarray, np.ndarray]:
         """Return offsets (int64) and members (int32) in host memory, members of a set ascending."""
-
-
-class Pilot:
-    """Sets that may end early, drawn before others or beside them, which are of use only if few of these end.
-
-    Parameters
-    ----------
-    make : callable
-        Returns them as an empty collection, when they are first asked for.
-    count, few : int
-        How many sets they are, and how many may end.
-    """
-
-    def __init__(self, make: Callable[[], Collection], count: int, few: int) -> None:
-        self._make, self.count, self.few = make, count, few
-        self._ended: int | None = None
-
-    @cached_property
-    def sets(self) -> Collection:
-        """The collection."""
-        return self._make()
-
-    def ended(self) -> int:
-        """Draw them unless that was done, and return how many ended; their memory is given back."""
-        if self._ended is None:
-            self.sets.extend(self.count)
-            self._ended = self.sets.ended()
-            del self.sets
-        return self._ended
-
-    def many(self) -> bool:
-        """Return whether too many ended."""
-        return self.ended() > self.few
-
-
-class NotDrawn(Exception):
-    """Sets are not there, since too many of a pilot's are large."""
-
-
-Progress = Callable[[int, int], object]
-"""Told (sets drawn, sets wanted)."""
 
 
 class Sampler(Protocol):
@@ -269,8 +218,6 @@ class CpuCollection:
         When sets end early.
     """
 
-    lazy = False
-
     def __init__(self, reverse: Reverse, seed: int, first: int = 0, threads: int = 1, ending: Ending = NEVER) -> None:
         self.reverse, self.seed, self.first, self.threads, self.ending = reverse, seed, first, threads, ending
         self.size = self.ids = self.drawn = 0
@@ -278,7 +225,7 @@ class CpuCollection:
         self._members = np.empty(0, np.int32)
         self._counts = np.zeros((threads, reverse.elements), np.int32)
         self._ranges: list[list[tuple[int, int]]] = [[] for _ in range(threads)]
-        self._pool: ThreadPoolExecutor | None = None
+        self._pool = ThreadPoolExecutor(threads)
         self._tables = reverse.tables
         self._scratch = [sample_cpu.make_scratch(reverse.rounds) for _ in range(threads)]
 
@@ -286,37 +233,22 @@ class CpuCollection:
         samples = self.reverse.samples(self.seed, first, count, self.ending)
         return sample_cpu.sample(self._tables, samples, self._counts[worker], self._scratch[worker])
 
-    def extend(self, size: int) -> None:
+    def extend(self, size: int, report: Report | None = None) -> None:
         """Draw sets until there are ``size``; raises DeviceError if they will not fit into memory."""
-        for _ in self.extending(size):
-            pass
-
-    def begin(self, size: int, beside: Collection | None = None, pilot: Pilot | None = None) -> None:
-        """Do the same for both."""
-        self.extend(size)
-        if beside is not None:
-            beside.extend(size)
-
-    def extending(self, size: int, on_side: bool = False) -> Iterator[None]:
-        """Do the same, and stop after each slice."""
         if self.size == 0 and size > 16 * TASK:
-            yield from self.extending(TASK)  # to know their size before many are drawn
+            self.extend(TASK)  # to know their size before many are drawn
         self._check_room(size)
-        while len(self._offsets) <= size:
-            yield from self._appending(self.reverse.ids_for(size + 1 - len(self._offsets)), self.shares(size))
+        while self.drawn < size:
+            self._append(self.reverse.ids_for(size - self.drawn), report)
         self.size = max(self.size, size)
 
     def extend_over(self, ids: int) -> None:
         """Draw the sets of the first ``ids`` sample ids; raises DeviceError if they will not fit into memory."""
-        expected = self.reverse.sets_of(ids)
-        # The first ones tell the size of a set.
-        for _ in self._appending(min(ids, self.reverse.ids_for(TASK)), self.shares(expected)):
-            pass
-        self._check_room(expected)
+        self._append(min(ids, self.reverse.ids_for(TASK)))  # to know the size of a set
+        self._check_room(self.reverse.sets_of(ids))
         if ids > self.ids:
-            for _ in self._appending(ids - self.ids, self.shares(expected)):
-                pass
-        self.size = len(self._offsets) - 1
+            self._append(ids - self.ids)
+        self.size = self.drawn
 
     def _check_room(self, size: int) -> None:
         # Each takes an offset and its members, and a new one does so twice while it is joined to the others.
@@ -324,12 +256,14 @@ class CpuCollection:
         advice = "draw fewer (a larger epsilon, a smaller min_sets or count) or use a machine with more memory"
         check_host({f"{size:,} RR sets": need}, advice)
 
-    def _appending(self, ids: int, shared: bool) -> Iterator[None]:
-        """Draw the sets of the next ids, by all threads if that is shared, and stop after each slice."""
+    def _append(self, ids: int, report: Report | None = None) -> None:
+        """Draw the sets of the next ids, by all threads if that is work enough."""
         check_ids(self.first, self.ids + ids)
-        work = self.reverse.sets_of(ids) * self._mean() + self._looks(ids)
+        looks = 0 if self.reverse.quiet is None else ids / LOOKS
+        work = self.reverse.sets_of(ids) * self._mean() + looks
+        shared = self.threads > 1 and work >= PARALLEL
         each = max(sample_cpu.BATCH * self.threads, int(ids * SLICE / max(work, SLICE)))
-        end, used = len(self._offsets) - 1, self._offsets[-1]
+        end, used = self.drawn, self._offsets[-1]
         offsets, members = [self._offsets], [self._members[:used]]
         for low in range(0, ids, each):
             at, count = self.ids + low, min(each, ids - low)
@@ -340,30 +274,14 @@ class CpuCollection:
                 used += len(piece_members)
                 start, end = end, end + len(piece_offsets) - 1
                 self._ranges[i % self.threads].append((start, end))
-            self.drawn = end
-            yield
+            if report is not None:
+                report(end)
         self._offsets, self._members = np.concatenate(offsets), np.concatenate(members)
-        self.ids += ids
-
-    def shares(self, size: int) -> bool:
-        """Return whether drawing up to ``size`` sets is work enough for several threads."""
-        sets = size + 1 - len(self._offsets)
-        return self.threads > 1 and sets * self._mean() + self._looks(self.reverse.ids_for(sets)) >= PARALLEL
-
-    def _looks(self, ids: int) -> float:
-        """Return how many members' work it is to look at ids."""
-        return 0 if self.reverse.quiet is None else ids / LOOKS
+        self.ids, self.drawn = self.ids + ids, end
 
     def _mean(self) -> float:
         """Return the members of a set."""
-        sets = len(self._offsets) - 1
-        return int(self._offsets[-1]) / sets if sets else EXPECTED_SIZE
-
-    def workers(self) -> ThreadPoolExecutor:
-        """Return the pool of worker threads, made when first needed."""
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.threads)
-        return self._pool
+        return int(self._offsets[-1]) / self.drawn if self.drawn else EXPECTED_SIZE
 
     def _draw_parallel(self, first: int, count: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """Draw ids from one on in tasks, each worker with its own counters; an interrupt ends them at the next task."""
@@ -381,7 +299,7 @@ class CpuCollection:
             return drawn
 
         try:
-            drawn = list(self.workers().map(work, range(self.threads)))
+            drawn = list(self._pool.map(work, range(self.threads)))
         except BaseException:
             stop.set()
             raise
@@ -394,10 +312,9 @@ class CpuCollection:
     def _sets(self) -> tuple[np.ndarray, np.ndarray]:
         return self._offsets[: self.size + 1], self._members
 
-    def select(self, query: Query, judge: "Collection | None" = None) -> Selection:
-        """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`); ``judge`` counts its hits."""
-        chosen = select_from(self.reverse, *self._sets(), self._shares(), query)
-        return chosen if judge is None else replace(chosen, hit=int(judge.coverage(chosen.seeds)[-1]))
+    def select(self, query: Query) -> Selection:
+        """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`)."""
+        return select_from(self.reverse, *self._sets(), self._shares(), query)
 
     def coverage(self, seeds: np.ndarray) -> np.ndarray:
         """Return, as int64 (len(seeds) + 1,), how many sets the first i seeds cover."""
@@ -410,7 +327,7 @@ class CpuCollection:
         return np.sum(list(hits), axis=0)
 
     def _divided(self) -> list[np.ndarray]:
-        """Return the ranges of sets, with those drawn ahead, of each thread that chooses from them.
+        """Return the ranges of sets, also those beyond ``size``, of each thread that chooses from them.
 
         It has what one or more threads drew, so that their counts serve; one thread has all if that is little.
         """
@@ -419,7 +336,7 @@ class CpuCollection:
 
     def _each(self, threads: int) -> Any:
         """Return what applies a function to so many threads' arguments."""
-        return map if threads == 1 else self.workers().map
+        return map if threads == 1 else self._pool.map
 
     def _shares(self) -> Shares:
         """Return who chooses from which sets, with counts that a choice may take over."""
@@ -454,32 +371,3 @@ def shared_out(offsets: np.ndarray, members: np.ndarray, elements: int) -> Itera
         shares = Shares(ranges, counts, map if threads == 1 else pool.map)
         shares.do(lambda i: cover_cpu.count(offsets, members, ranges[i], counts[i]))
         yield shares
-
-
-def extend_both(first: Collection, second: Collection, size: int, progress: Progress | None = None) -> None:
-    """Draw two collections up to ``size`` sets, one beside the other where that is faster.
-
-    Two CPU threads draw one each where one alone is too little work to share; on a GPU the second launch is prepared,
-    and if small runs too, while the first runs. ``progress`` is told (sets drawn, sets wanted) on the way.
-    """
-    if isinstance(first, CpuCollection) and first.threads > 1 and not first.shares(size):
-        other = first.workers().submit(second.extend, size)
-        first.extend(size)
-        other.result()
-    else:
-        # The one on a stream of its own begins, so that what it waits for is not the other's launch.
-        for _ in zip_longest(second.extending(size, on_side=True), first.extending(size)):
-            if progress is not None:
-                progress(first.drawn + second.drawn, 2 * size)
-
-
-def begin_both(
-    first: Collection, second: Collection, size: int, progress: Progress | None = None, pilot: Pilot | None = None
-) -> None:
-    """Begin to draw two collections up to ``size`` sets; those that are not lazy are drawn (:func:`extend_both`)."""
-    if not first.lazy:
-        extend_both(first, second, size, progress)
-        return
-    first.begin(size, second, pilot)
-    if progress is not None:
-        progress(first.drawn + second.drawn, 2 * size)

@@ -1,14 +1,13 @@
 """An RR collection drawn by several GPUs: the sets, seeds and counts of the CPU collection."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
 from gpukit.device.arrays import on_gpu, wait_for_gpu, xp
-from gpukit.worlds import collection_cuda
-from gpukit.worlds.collection import Collection, Pilot, Query, Sampler, Selection, check_ids
+from gpukit.worlds.collection import Query, Report, Sampler, Selection, check_ids
 from gpukit.worlds.collection_cuda import CudaCollection, Piece
 from gpukit.worlds.graph_cuda import DeviceGraph, placement
 from gpukit.worlds.reverse import NEVER, Ending, Reverse
@@ -29,8 +28,6 @@ class MultiCudaCollection:
     graph : dict, optional
         Graph arrays by GPU, filled and shared with other collections.
     """
-
-    lazy = False
 
     def __init__(
         self,
@@ -75,17 +72,13 @@ class MultiCudaCollection:
 
         return list(self._pool.map(call, self.gpus, *arguments))
 
-    def extend(self, size: int) -> None:
+    def extend(self, size: int, report: Report | None = None) -> None:
         """Draw sets until there are ``size``."""
         while size > self.drawn:
-            self._append(self.reverse.ids_for(max(size, collection_cuda.MIN_LAUNCH_SETS) - self.drawn))
+            self._append(self.reverse.ids_for(size - self.drawn))
+            if report is not None:
+                report(self.drawn)
         self.size = max(self.size, size)
-
-    def begin(self, size: int, beside: Collection | None = None, pilot: Pilot | None = None) -> None:
-        """Do the same for both."""
-        self.extend(size)
-        if beside is not None:
-            beside.extend(size)
 
     def extend_over(self, ids: int) -> None:
         """Draw the sets of the first ``ids`` sample ids, however many these are; nothing was drawn before."""
@@ -103,11 +96,6 @@ class MultiCudaCollection:
         self.drawn += sum(piece.sets_end - piece.sets for piece in pieces)
         self.ids += ids
 
-    def extending(self, size: int, on_side: bool = False) -> Iterator[None]:
-        """Do the same at once: every GPU is busy with one collection already."""
-        self.extend(size)
-        return iter(())
-
     def _gathered(self) -> CudaCollection:
         """Return the collection on the first GPU, with all sets in the order of their ids."""
         for part, piece in self._pieces:
@@ -124,11 +112,9 @@ class MultiCudaCollection:
         """Return the number of members of all sets."""
         return self._gathered().members()
 
-    def select(self, query: Query, judge: Collection | None = None) -> Selection:
-        """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`); ``judge`` counts its hits."""
-        # Both collections move to the first GPU, which does the rest at once.
-        judge = judge._gathered() if isinstance(judge, MultiCudaCollection) else judge
-        return self._gathered().select(query, judge)
+    def select(self, query: Query) -> Selection:
+        """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`)."""
+        return self._gathered().select(query)
 
     def coverage(self, seeds: np.ndarray) -> np.ndarray:
         """Return, as int64 (len(seeds) + 1,), how many sets the first i seeds cover."""

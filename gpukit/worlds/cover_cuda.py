@@ -8,40 +8,48 @@ or too many elements are equally frequent) the kernel says ``INCOMPLETE`` and th
 
 from collections import namedtuple
 
-from numba import int32, int64, uint32
+from numba import int32, int64
 
 from gpukit.device.kernels import cuda, device, group, kernel
 from gpukit.device.prefix_sum_cuda import add_up
-from gpukit.worlds.block_cuda import MEMBER_TAIL, OVERFLOW, TICKET, step
+from gpukit.worlds.block_cuda import step
 from gpukit.worlds.candidates_cuda import (
     BUCKETS,
     CHOSEN,
     CONTROL_EPOCH,
     EPOCHS,
     MAX_CANDIDATES,
-    PREPARED,
     begin_epoch,
     bucket_floor,
+    count_candidates,
     index_candidates,
+    number_of,
 )
-from gpukit.worlds.choice_cuda import (
-    BLOCK,
-    CHUNK,
-    STRIDE,
-    after,
-    cover,
-    next_choice,
-    note_choice,
-    prepare,
-)
+
+BLOCK, WARP = 512, 32
+
+LOSSES = 8
+"""Candidates whose losses a thread loads before it uses the first."""
 
 STATUS, CONTROL = 0, CONTROL_EPOCH + EPOCHS
 """Places in ``control``: the outcome; its length."""
 
 RUNNING, DONE, INCOMPLETE = 0, 1, 2
 
+WARP_SETS, BLOCK_SETS = 0, 1
+"""Places in ``todo``: new sets that warps take, and that the block takes."""
 
-class Sets(namedtuple("Sets", "starts sizes size entries used counts whole control asked")):
+VALUE, FIRST = 0, 1
+"""Places in ``best``."""
+
+BEGIN, END = 0, 1
+"""Places of the bounds of a list in ``few``."""
+
+LARGE_SET = 256
+"""Members above which a whole block takes a set instead of a warp."""
+
+
+class Sets(namedtuple("Sets", "starts sizes size entries used counts whole")):
     """The sets to choose from.
 
     Attributes
@@ -53,19 +61,15 @@ class Sets(namedtuple("Sets", "starts sizes size entries used counts whole contr
     entries : int64 array
         set << 32 | element for each member.
     used : int
-        Number of members, but for those of the launch that ``control`` is of.
+        Number of members.
     counts : int32 array, shape (n * rounds,)
         Occurrence counters of the whole collection; unchanged.
     whole : bool
         Whether ``size`` is the whole collection.
-    control : int64 array, shape (block_cuda.CONTROL,)
-        Of the launch that draws the last of the sets, which the host need not know yet; or zero.
-    asked : int
-        Sets of that launch; 0 for none.
     """
 
 
-class DeviceQuery(namedtuple("DeviceQuery", "n rounds k forced state target bounds own unit ahead")):
+class DeviceQuery(namedtuple("DeviceQuery", "n rounds k forced state target bounds own unit")):
     """What to choose.
 
     Attributes
@@ -82,8 +86,6 @@ class DeviceQuery(namedtuple("DeviceQuery", "n rounds k forced state target boun
         What each element counts for besides the sets it covers; empty: nothing.
     unit : int
         What a set counts for; values stay below 2**31.
-    ahead : int
-        How many seeds are prepared together, 1 to PREPARED.
     """
 
 
@@ -104,8 +106,8 @@ class Work(
         Bounds of each candidate's sets in ``inverted``.
     inverted : int32 array, shape (used,)
     covered : int32 array, shape (>= size,)
-    taken : int32 array, shape (ROWS, MAX_CANDIDATES)
-        Sets that candidates lose by each of the seeds prepared together (:func:`gpukit.worlds.choice_cuda.after`).
+    taken : int32 array, shape (4, MAX_CANDIDATES)
+        Sets that the candidates lose by the last seed, in the row of its number modulo 4.
     snapshot : int32 array, shape (k * rounds + 1, MAX_CANDIDATES)
         Values of the candidates before each seed.
     """
@@ -119,7 +121,7 @@ class Thread(namedtuple("Thread", "tid block_size block blocks thread threads"))
     """Where a thread stands: in its block of so many threads, its block in the grid, and in the whole grid."""
 
 
-class Shared(namedtuple("Shared", "current local quota sums todo_start todo_size todo few prepared begin length")):
+class Shared(namedtuple("Shared", "current local quota best sums todo_start todo_size todo few")):
     """Shared memory of a block.
 
     Attributes
@@ -127,28 +129,18 @@ class Shared(namedtuple("Shared", "current local quota sums todo_start todo_size
     current : int32 array, shape (MAX_CANDIDATES,)
         Value of each candidate, below zero once it is chosen; every block has all of them.
     local : int32 array, shape (BUCKETS,)
-        Histograms; candidates that reach the limit, of each round, or of each warp where there is one round.
+        Histograms; candidates of each round that reach the limit.
     quota : int32 array, shape (BUCKETS,)
         Seeds that each round may still get.
+    best : int32 array, shape (2,)
+        The highest value, and the first candidate that has it.
     sums : int64 array, shape (BLOCK,)
-        Sums; the key of each warp's best candidate, in one half for even seeds and in the other for odd ones.
     todo_start, todo_size : int64 and int32 arrays, shape (BLOCK,)
-        New sets: those of warps from the front, those of the block from the back. Before, the list of sets of each
-        warp's best candidate.
-    todo : int32 array, shape (4,)
-        How many these are. Of 32 bits, as all that threads add to at the same time (:mod:`sample_cuda`).
+        New sets: those of warps from the front, those of the block from the back.
+    todo : int32 array, shape (2,)
+        How many these are. Of 32 bits, as a multiprocessor adds 64 bits by trying again and again.
     few : int64 array, shape (3,)
-    prepared, begin, length : int32, int64 and int32 arrays, shape (PREPARED,)
-        The candidates that are prepared together, and the lists of their sets.
     """
-
-
-@device
-def members_of(sets):
-    """Return how many members there are; -1 where sets are not, as the launch that was to draw them found no room."""
-    used = sets.used + sets.control[MEMBER_TAIL]
-    failed = sets.control[OVERFLOW] > 0 or sets.control[TICKET] < sets.asked or used > len(sets.entries)
-    return int64(-1) if failed else used
 
 
 # OPIM-C, section 5: the terms of the bound. Afterwards ``largest`` is the sum of a prefix's k largest marginal counts.
@@ -185,14 +177,14 @@ def _largest(snapshot, row, candidates, total, n, rounds, round_, k, block):
             if value >> (shift + 8) == prefix >> (shift + 8):
                 cuda.atomic.add(histogram, (value >> shift) & 255, 1)
         cuda.syncthreads()
-        # A thread looks at a digit, since one alone would wait for each of them.
-        for digit in range(tid, 256, block_size):
-            above = int64(0)
-            for higher in range(digit + 1, 256):
-                above += histogram[higher]
-            found = above + histogram[digit]
-            if above < rest and (found >= rest or digit == 0):
-                few[0], few[1], few[2] = digit, rest - above, found
+        if tid == 0:
+            digit, above = 255, int64(0)
+            while digit > 0 and above + histogram[digit] < rest:
+                above += histogram[digit]
+                digit -= 1
+            few[0] = digit
+            few[1] = rest - above
+            few[2] = above + histogram[digit]
         cuda.syncthreads()
         prefix += few[0] << shift
         short = few[2] < rest
@@ -228,6 +220,125 @@ def _clear(me, sets, query, work, quota):
         quota[b] = query.k
 
 
+# Algorithm 7, line 14, and algorithm 1, line 7. Afterwards the block's counts are those of the sets that the seeds so
+# far do not cover, and, after a barrier, ``local`` counts the candidates of each round that reach the limit. Returns
+# the highest value of a thread's candidates, and the first that has it. A thread asks for several losses before it
+# looks at one: else each subtraction waits for memory. Block 0 clears the row of losses of the seed after next.
+@step
+def _best_of_thread(me, query, work, block, pick, limit, total):
+    tid, block_size, unit = me.tid, me.block_size, int32(query.unit)
+    row, losses = work.taken[(pick - 1) & 3], cuda.local.array(LOSSES, int32)
+    highest, first, reaching = int32(0), int32(0), int32(0)
+    base = tid
+    while base < total:
+        for i in range(LOSSES):
+            losses[i] = row[min(base + i * block_size, total - 1)]
+        for i in range(LOSSES):
+            c = base + i * block_size
+            if c < total:
+                value, free = block.current[c] - unit * losses[i], True
+                block.current[c] = value
+                if me.block == 0:
+                    work.taken[(pick + 2) & 3, c] = 0
+                    if query.bounds and pick >= len(query.forced):
+                        work.snapshot[pick, c] = value
+                if query.rounds > 1:
+                    round_ = work.candidates[c] // query.n
+                    free = block.quota[round_] > 0
+                    if value >= limit:
+                        cuda.atomic.add(block.local, round_, 1)
+                reaching += int32(value >= limit)
+                if free and value > highest:
+                    highest, first = value, int32(c)
+        base += LOSSES * block_size
+    if query.rounds == 1:
+        cuda.atomic.add(block.local, 0, reaching)
+    return highest, first
+
+
+# Algorithm 1, line 7. Returns the next seed, and whether it is one for certain: no other element can be chosen, or be
+# among the k largest of a round. Afterwards ``few`` has the bounds of its list, which is on its way for each thread's
+# best while the block finds out whose is the best of all: the lower candidate, hence the lower id, among equals.
+@step
+def _next_choice(me, query, work, block, pick, limit, total):
+    forced, few, best = query.forced, block.few, block.best
+    highest, first = _best_of_thread(me, query, work, block, pick, limit, total)
+    begin, end = int64(0), int64(0)
+    if highest > 0:
+        begin, end = work.list_start[first], work.list_end[first]
+    cuda.atomic.max(best, VALUE, highest)
+    cuda.syncthreads()
+    value = best[VALUE]
+    if highest == value:
+        cuda.atomic.min(best, FIRST, first)
+    cuda.syncthreads()
+    c = int64(best[FIRST])
+    enough = pick == query.k * query.rounds or value >= limit
+    if query.bounds and limit > 1:
+        for t in range(query.rounds):
+            enough = enough and block.local[t] >= query.k
+    if pick < len(forced):
+        c = int64(number_of(work.marks[forced[pick] >> 5], forced[pick] & 31))
+        enough = True
+        if me.tid == 0:
+            few[BEGIN], few[END] = work.list_start[c], work.list_end[c]
+    elif highest == value and first == c:
+        few[BEGIN], few[END] = begin, end
+    cuda.syncthreads()
+    return c, enough
+
+
+# Algorithm 1, lines 8 and 9. Afterwards, and after a barrier, a candidate is a seed, and will not be one again.
+@step
+def _note_choice(me, query, work, block, answer, pick, c):
+    if me.thread == 0:
+        answer.seeds[pick] = work.candidates[c]
+        answer.gains[pick] = block.current[c]
+    if me.tid == 0:
+        block.current[c] -= int32(CHOSEN)
+        if query.rounds > 1:
+            block.quota[work.candidates[c] // query.n] -= 1
+
+
+# Algorithm 7, lines 1 to 18, for the sets of one list. Afterwards, and after a grid barrier, they are covered, and
+# the row of ``taken`` of this seed has what each candidate lost.
+@step
+def _cover(me, sets, work, block, pick):
+    tid, block_size = me.tid, me.block_size
+    todo = block.todo
+    base, end = block.few[BEGIN], block.few[END]
+    while base < end:
+        if tid == 0:
+            todo[WARP_SETS] = 0
+            todo[BLOCK_SETS] = 0
+        cuda.syncthreads()
+        i = base + int64(tid) * me.blocks + me.block
+        if i < end:
+            s = work.inverted[i]
+            before, start, size = work.covered[s], sets.starts[s], sets.sizes[s]
+            if before == 0:
+                work.covered[s] = 1
+                if size <= LARGE_SET:
+                    place = cuda.atomic.add(todo, WARP_SETS, 1)
+                else:
+                    place = block_size - 1 - cuda.atomic.add(todo, BLOCK_SETS, 1)
+                block.todo_start[place] = start
+                block.todo_size[place] = size
+        cuda.syncthreads()
+        q = tid // WARP
+        while q < todo[WARP_SETS]:
+            taken, start = work.taken[pick & 3], block.todo_start[q]
+            count_candidates(sets.entries, start, start + block.todo_size[q], tid % WARP, WARP, work.marks, taken)
+            q += (block_size + WARP - 1) // WARP
+        q = block_size - todo[BLOCK_SETS]
+        while q < block_size:
+            taken, start = work.taken[pick & 3], block.todo_start[q]
+            count_candidates(sets.entries, start, start + block.todo_size[q], tid, block_size, work.marks, taken)
+            q += 1
+        cuda.syncthreads()
+        base += me.threads
+
+
 # Block b sums the k largest marginal counts of prefix b, in each round.
 @step
 def _sum_largest(query, work, block, first_row, last_row, total, largest):
@@ -241,8 +352,8 @@ def _sum_largest(query, work, block, first_row, last_row, total, largest):
 
 _bool, _int, _i32, _i64, _u8 = "boolean", "int64", "int32[::1]", "int64[::1]", "uint8[::1]"
 _rows = "int32[:, ::1]"
-SETS = group(Sets, _i64, _i32, _int, _i64, _int, _i32, _bool, _i64, _int)
-QUERY = group(DeviceQuery, _int, _int, _int, _i32, _u8, _int, _bool, _i32, _int, _int)
+SETS = group(Sets, _i64, _i32, _int, _i64, _int, _i32, _bool)
+QUERY = group(DeviceQuery, _int, _int, _int, _i32, _u8, _int, _bool, _i32, _int)
 WORK = group(Work, _i32, _i32, _i32, _i64, _i64, _i64, _i64, _i32, _i32, _rows, _rows)
 ANSWER = group(Answer, _i64, _i64, _i64)
 
@@ -266,14 +377,8 @@ def greedy(sets, query, work, answer, control):
     work : Work
     answer : Answer
     control : int64 array, shape (CONTROL,)
-        Zero at the start; ``STATUS`` ends as DONE or INCOMPLETE, or stays RUNNING where the sets are not there.
+        Zero at the start; ``STATUS`` ends as DONE or INCOMPLETE.
     """
-    used = members_of(sets)
-    if used < 0:
-        return
-    sets = Sets(
-        sets.starts, sets.sizes, sets.size, sets.entries, used, sets.counts, sets.whole, sets.control, sets.asked
-    )
     grid = cuda.cg.this_grid()
     thread, threads = cuda.grid(1), cuda.gridsize(1)
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
@@ -283,20 +388,18 @@ def greedy(sets, query, work, answer, control):
         cuda.shared.array(MAX_CANDIDATES, int32),
         cuda.shared.array(BUCKETS, int32),
         cuda.shared.array(BUCKETS, int32),
+        cuda.shared.array(2, int32),
         cuda.shared.array(BLOCK, int64),
         cuda.shared.array(BLOCK, int64),
         cuda.shared.array(BLOCK, int32),
-        cuda.shared.array(4, int32),
+        cuda.shared.array(2, int32),
         cuda.shared.array(3, int64),
-        cuda.shared.array(PREPARED, int32),
-        cuda.shared.array(PREPARED, int64),
-        cuda.shared.array(PREPARED, int32),
     )
     forced, few = query.forced, block.few
     _clear(me, sets, query, work, block.quota)
     picks = query.k * query.rounds
     pick, epoch, status = 0, 0, RUNNING
-    bucket, turn = BUCKETS, int32(0)
+    bucket = BUCKETS
     while status == RUNNING:
         begin_epoch(me, grid, sets, query, work, block, epoch, bucket)
         if few[0] >= bucket:
@@ -305,25 +408,23 @@ def greedy(sets, query, work, answer, control):
         bucket = int(few[0])
         limit = bucket_floor(bucket)
         total = index_candidates(me, grid, sets, query, work, block, answer.seeds, pick, control, epoch, limit)
-        epoch_first, ready, at = pick, int32(0), int32(0)
-        for c in range(total + tid, (total + CHUNK - 1) // CHUNK * CHUNK, STRIDE):
-            block.current[c] = -int32(CHOSEN)
-        cuda.syncthreads()
+        epoch_first = pick
         while True:
-            c, enough = next_choice(me, query, work, block, pick, uint32(turn + at), limit, total)
+            for b in range(tid, query.rounds, block_size):
+                block.local[b] = 0
+            if tid == 0:
+                block.best[VALUE], block.best[FIRST] = 0, 0x7FFFFFFF
+            cuda.syncthreads()
+            c, enough = _next_choice(me, query, work, block, pick, limit, total)
             if not enough:
                 break
             if pick == picks:
                 status = DONE
                 break
-            at = int32(at + 1)
-            if at >= ready or block.prepared[uint32(at)] != c:
-                turn, at = after(turn), int32(0)
-                ready = prepare(me, query, work, block, pick, c)
-                cover(me, sets, query, work, block, turn, ready, total)
-                grid.sync()
-            note_choice(me, query, work, block, answer, pick, c, at)
+            _note_choice(me, query, work, block, answer, pick, c)
+            _cover(me, sets, work, block, pick)
             pick += 1
+            grid.sync()
         if query.bounds:
             grid.sync()
             first_row, last_row = max(epoch_first, len(forced)), pick + 1 if status == DONE else pick
@@ -346,7 +447,6 @@ def coverage(sets, seeds, position, earliest, totals):
     Parameters
     ----------
     sets : Sets
-        If they are not there, nothing happens.
     seeds : int64 array
         The sequence.
     position : int32 array, shape (n * rounds,)
@@ -356,9 +456,7 @@ def coverage(sets, seeds, position, earliest, totals):
     totals : int64 array, shape (len(seeds) + 1,)
         Zero at the start; ends as the number of sets whose first seed is seeds[i], i < len(seeds).
     """
-    used, entries, size = members_of(sets), sets.entries, sets.size
-    if used < 0:
-        return
+    entries, used, size = sets.entries, sets.used, sets.size
     grid = cuda.cg.this_grid()
     thread, threads = cuda.grid(1), cuda.gridsize(1)
     for s in range(thread, size, threads):

@@ -28,7 +28,7 @@ def make_collection(
     device : Device, optional
         Where the sets are drawn and kept; one CPU thread if not given. The CUDA part is imported only for a GPU.
     sampler : Sampler, optional
-        What draws on a GPU in place of the samplers of this package.
+        What draws on a GPU instead of the samplers of this package.
     share_graph_with : Collection, optional
         A collection of the same graph on the same device, whose copy of the graph is used again.
     ending : Ending

@@ -6,11 +6,11 @@ from weakref import ref
 
 import numpy as np
 
-from gpukit.device.arrays import Buffer, free_memory, join_side_streams, side_streams, xp
+from gpukit.device.arrays import Buffer, free_memory, xp
 from gpukit.device.launch import launch
 from gpukit.device.placing import Placement
 from gpukit.worlds import room, walk_cuda
-from gpukit.worlds.block_cuda import CONTROL, Gate, Output
+from gpukit.worlds.block_cuda import Output
 from gpukit.worlds.reverse import Reverse, Samples, Tables
 from gpukit.worlds.select_cuda import Chooser
 
@@ -45,21 +45,25 @@ def placement(reverse: Reverse, gpus: Sequence[int] = ()) -> Placement:
     return Placement(arrays, ("indices", "accept", "lt_prefix"), vertices, "use --device cpu", gpus=gpus)
 
 
-class Beside(NamedTuple):
-    """A stream beside the current one, and the working space of samplers there."""
-
-    stream: Any
-    work: dict[str, Buffer]
-
-
 class DeviceGraph:
     """The arrays of a :class:`Reverse` for the current GPU, and working space that its collections use in turn.
 
-    ``hops`` has the row of its tail beside each edge once :meth:`link` made it. ``work`` is working space of samplers,
-    ``side_work`` for collections that are drawn beside another one; ``chooser`` selects from any of them. ``mean`` is
-    how many members a set has, once some were drawn, ``slack`` how many times as many pairs there is to be room for.
-    ``nothing`` is the control of a launch that drew nothing, and ``no_ids``, ``no_marks`` and ``not_met`` are what
-    launches take of sets that are all drawn, to their ends, and ``gate`` what those take that stop no other one.
+    Attributes
+    ----------
+    tables : Tables
+        The graph, for kernels.
+    hops : Buffer or None
+        The row of its tail beside each edge, once :meth:`link` made it.
+    work : dict of Buffer
+        Working space of samplers.
+    chooser : Chooser
+        What selects from any of the collections.
+    no_ids, no_marks, not_met : Buffer
+        Empty arguments for launches that draw every set completely.
+    mean : float or None
+        Members of a set; None before any was drawn.
+    slack : float
+        Room for members, as a multiple of those expected.
 
     Parameters
     ----------
@@ -82,11 +86,8 @@ class DeviceGraph:
         self.tables: Tables = reverse.tables._replace(**views)
         self.hops: Buffer | None = None
         self.work: dict[str, Buffer] = {}
-        self.side_work: tuple[dict[str, Buffer], ...] = ({}, {})
         self.chooser = Chooser(reverse)
-        self.nothing = Buffer(CONTROL, np.int64, 0)
         self.no_ids, self.no_marks, self.not_met = Buffer(0, np.int64), Buffer(0, np.uint8), Buffer(1, np.int32, 0)
-        self.gate = Gate(self.no_ids.view, self.no_ids.view, 0)
         # Weak: a collection holds its graph, and gives its memory back when nobody uses it; a WeakSet is slow to read.
         self.collections: list[ref[Holder]] = []
         self.budget = 0
@@ -99,23 +100,11 @@ class DeviceGraph:
             self.budget = int(room.SHARE * free_memory()) if memory is None else memory
         self.collections.append(ref(collection, self.collections.remove))
 
-    def spare(self, samplers: dict[str, Buffer]) -> int:
-        """Return the bytes that a collection which uses these samplers may take beyond what it holds (``room.py``)."""
-        # A list of its own: who dies meanwhile takes its reference out.
+    def spare(self) -> int:
+        """Return the bytes that each collection may take beyond what it holds (``room.py``)."""
+        # A copy of the list: a collection that dies meanwhile removes its reference.
         alive = [one for of in [*self.collections] if (one := of()) is not None]
-        held = sum([one.held() for one in alive])
-        held += sum([bytes_of(one) for one in (self.work, *self.side_work) if one and one is not samplers])
-        return (self.budget - held) // len(alive)
-
-    def beside(self, count: int = 1) -> list[Beside]:
-        """Return where launches are beside others, one or two: they wait for what the GPU was given so far, no more."""
-        return [Beside(*one) for one in zip(side_streams(count), self.side_work, strict=False)]
-
-    def forget_sides(self) -> None:
-        """Give the working space of launches beside others back, once they are done."""
-        join_side_streams()
-        for work in self.side_work:
-            release(work)
+        return (self.budget - sum(one.held() for one in alive)) // len(alive)
 
     def link(self) -> bool:
         """Make ``hops`` (:func:`gpukit.worlds.walk_cuda.link`) if there are edges and room; return whether there is."""
@@ -137,26 +126,16 @@ class Batch(NamedTuple):
     samples : Samples
     pairs : int
         Members that there is room for.
-    work : dict of Buffer
-        Working space of samplers, kept for the next batch.
     out : Output
     control : int64 array
         Zero; ``OVERFLOW``, ``TICKET`` and ``MEMBER_TAIL`` of :mod:`gpukit.worlds.block_cuda`.
-    share : float
-        The part of the GPU it may take, in (0, 1]: a search is a chain of waits, and takes as long when fewer blocks
-        have more sets.
-    gate : Gate
-        Of :mod:`gpukit.worlds.block_cuda`; for samplers of sets that may end early.
     """
 
     graph: DeviceGraph
     samples: Samples
     pairs: int
-    work: dict[str, Buffer]
     out: Output
     control: Any
-    share: float
-    gate: Gate
 
 
 def part_of(samples: Samples, low: int, count: int) -> Samples:
@@ -168,7 +147,7 @@ def part_of(samples: Samples, low: int, count: int) -> Samples:
 
 def bytes_of(samplers: dict[str, Buffer]) -> int:
     """Return the bytes that the working space of samplers takes."""
-    return sum([int(one.array.nbytes) for one in samplers.values()])
+    return sum(int(one.array.nbytes) for one in samplers.values())
 
 
 def release(work: dict[str, Buffer], *names: str) -> None:

@@ -5,7 +5,7 @@ for what grows with the number of seeds, and for the gaps that an allocator leav
 OPIM-C, more where several GPUs draw) divide what none of them holds yet, so that all may grow at the same time::
 
     own    = 8 E + 12 S + 4 n         entries (E places), start and size of a set (S places), counters (n elements)
-    spare  = (B - sum of all own - the sampler that works on the other stream) / k
+    spare  = (B - sum of all own) / k
     memory = own + spare - 8 n        less the counters and the copy that a batch goes back to
 
 Of a collection with U members, a batch of p pairs that makes T sets has at once, with [...] 1 where true, else 0:

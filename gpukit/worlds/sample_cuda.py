@@ -18,7 +18,6 @@ from gpukit.worlds.block_cuda import (
     AHEAD,
     BASE,
     COUNTERS,
-    ENDED,
     FULL,
     FULLEST,
     GOT,
@@ -33,19 +32,16 @@ from gpukit.worlds.block_cuda import (
     RECENT,
     REGISTERS,
     ROWS_ALONE,
-    SHUT,
     SIZE,
     SLOTS,
     STAGE,
     STAGED,
-    STOPPED,
     TICKET,
     UNRANKED,
     USED,
     VISITED,
     WARP,
     Block,
-    Gate,
     Output,
     Space,
     Stage,
@@ -70,7 +66,6 @@ TABLES = group(Tables, "uint32[:, ::1]", _i32, _u32, _words, _int, _u64, _u32, _
 SAMPLES = group(Samples, _u64, _int, _int, _int, _int, _i64, "uint8[::1]", _int, _int, _int)
 SPACE = group(Space, _words, _words, _square, _i32)
 OUTPUT = group(Output, _i32, _i64, _int, _i64, _int, _i32)
-GATE = group(Gate, _i64, _i64, _int)
 
 
 @kernel((TABLES, SAMPLES, "uint8[::1]"))
@@ -275,13 +270,13 @@ def _follow_staged(tables, samples, space, out, block, stage, shared):
 # Afterwards sets of the block that ended early have the size of what is left of them, and the block has counted the
 # members that are left of all.
 @step
-def _drop(samples, gate, space, out, block, used, control, shared):
+def _drop(samples, space, out, block, used, control, shared):
     if block.tid == 0:
         shared[LEFT] = 0
         cuda.atomic.add(control, VISITED, used)
     cuda.syncthreads()
     stands = int64(samples.stand >= 0)
-    left, ended = int64(0), int64(0)
+    left = int64(0)
     for i in range(block.tid, used, block.block_size):
         owner = int64(space.queue[block.queue_base + i] >> uint64(32))
         if not is_over(samples, space, owner):
@@ -289,11 +284,7 @@ def _drop(samples, gate, space, out, block, used, control, shared):
         elif space.ranks[cuda.blockIdx.x, i] == 0:
             out.sizes[out.set_base + owner] = stands
             left += stands
-            ended += 1 - stands
     cuda.atomic.add(shared, LEFT, int32(left))
-    if ended > 0 and cuda.atomic.add(control, ENDED, ended) + ended > gate.few and len(gate.first) > 0:
-        gate.first[OVERFLOW] = SHUT
-        gate.second[OVERFLOW] = SHUT
     cuda.syncthreads()
 
 
@@ -325,11 +316,11 @@ def _rank(space, out, block, used, keys, ranks):
 
 # Algorithm 6, lines 3 to 11, for all sets of the block at once. Afterwards they lie in the entries, each in one piece.
 @step
-def _pack(samples, gate, space, out, block, used, control, shared, wide):
+def _pack(samples, space, out, block, used, control, shared, wide):
     keys, ranks = cuda.local.array(AHEAD, uint64), cuda.local.array(AHEAD, int32)
     places = cuda.local.array(AHEAD, int64)
     if len(samples.marks) > 0:
-        _drop(samples, gate, space, out, block, used, control, shared)
+        _drop(samples, space, out, block, used, control, shared)
     else:
         _rank(space, out, block, used, keys, ranks)
     if block.tid == 0:
@@ -362,8 +353,8 @@ def _pack(samples, gate, space, out, block, used, control, shared, wide):
                 cuda.atomic.add(out.counts, element, 1)
 
 
-@kernel((TABLES, SAMPLES, GATE, _int, SPACE, OUTPUT, _i64), max_registers=REGISTERS)
-def sample(tables, samples, gate, group, space, out, control):
+@kernel((TABLES, SAMPLES, _int, SPACE, OUTPUT, _i64), max_registers=REGISTERS)
+def sample(tables, samples, group, space, out, control):
     """Draw RR sets and pack them; any grid, blocks of whole warps, 256 threads at most.
 
     A thread owns one pair of the queue at a time: it reads the vertex's row (16 bytes) and a few thresholds and writes
@@ -379,15 +370,13 @@ def sample(tables, samples, gate, group, space, out, control):
     ----------
     tables : gpukit.worlds.reverse.Tables
     samples : gpukit.worlds.reverse.Samples
-    gate : Gate
-        Which other launches are stopped if too many sets end early.
     group : int
         Sets a block starts at a time.
     space : Space
     out : Output
     control : int64 array, shape (CONTROL,)
         Zero at the start. ``MEMBER_TAIL`` ends as the number of members. ``OVERFLOW`` is set if a queue or table was
-        too small, or is SHUT, and all blocks stop: then neither entries nor counters are of use.
+        too small: then neither entries nor counters are of use.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     capacity = space.ranks.shape[1]
@@ -439,15 +428,11 @@ def sample(tables, samples, gate, group, space, out, control):
             return
         if exhausted and head == used and long == 0:
             break
-        if tid == block_size - 1 and cuda.atomic.max(control, OVERFLOW, 0) > 0:  # it waits here in place of for others
-            shared[STOPPED] = 1
         key, first, rows = _take(tables, samples, space, block, recent, head, used, shared)
         _expand(tables, samples, space, out, block, stage, live, key, first, rows, shared)
         cuda.syncthreads()
         _follow_staged(tables, samples, space, out, block, stage, shared)
         cuda.syncthreads()
-        if shared[STOPPED] > 0:
-            return
         # Only here: where edges are followed, a thread may set the flag before another one looks at it.
         found, left, full = shared[USED], shared[LONG], shared[FULL] > 0
         cuda.syncthreads()
@@ -460,4 +445,4 @@ def sample(tables, samples, gate, group, space, out, control):
             head, long = int32(min(head + block_size, used)), left
         used = found
     cuda.syncthreads()
-    _pack(samples, gate, space, out, block, used, control, shared, wide)
+    _pack(samples, space, out, block, used, control, shared, wide)

@@ -26,13 +26,13 @@ fewer have more room each where memory is short."""
 
 def skip(batch: Batch) -> None:
     """Draw sets of any model with :func:`gpukit.worlds.sample_cuda.sample`."""
-    rounds, count, work = batch.graph.tables.rounds, batch.samples.size, batch.work
+    rounds, count, work = batch.graph.tables.rounds, batch.samples.size, batch.graph.work
     block = 32 if xp is np else block_cuda.BLOCK
     # Sets that end at a limit find room alone: a search is a chain of waits, and those of a block wait for one another.
     alone = 0 < batch.samples.limit < batch.graph.tables.n
     fewest = 1 if alone else LARGE_SETS
     busy = count if alone else max(1, count // SETS, min(count // LARGE_SETS, batch.pairs // BUSY_PAIRS))
-    blocks = 2 if xp is np else min(int(resident_blocks(block, block_cuda.REGISTERS) * batch.share), busy)
+    blocks = 2 if xp is np else min(resident_blocks(block, block_cuda.REGISTERS), busy)
     if xp is not np and isinstance(batch.graph.indices, Pinned):
         blocks = min(blocks, FAR_BLOCKS * multiprocessors())
     least = 4 * block * rounds
@@ -55,15 +55,13 @@ def skip(batch: Batch) -> None:
         met.view,
     )
     group = max(1, min(max(8, count // (GROUPS * blocks)), 2 * block // rounds, count // (fewest * blocks)))
-    launch(
-        sample_cuda.sample, blocks, block, batch.graph.tables, batch.samples, batch.gate, group, space, batch.out,
-        batch.control,
-    )  # fmt: skip
+    args = (batch.graph.tables, batch.samples, group, space, batch.out, batch.control)
+    launch(sample_cuda.sample, blocks, block, *args)
 
 
 def walk(batch: Batch) -> None:
     """Draw sets of LT, one round, with :func:`gpukit.worlds.walk_cuda.walk`."""
-    graph, count, work = batch.graph, batch.samples.size, batch.work
+    graph, count, work = batch.graph, batch.samples.size, batch.graph.work
     assert graph.hops is not None
     block = 32 if xp is np else walk_cuda.BLOCK
     blocks = min(2 if xp is np else walk_cuda.BLOCKS * multiprocessors(), -(-count // block))

@@ -1,27 +1,47 @@
-"""Sets on a GPU: the memory they take, their way to host memory and to other GPUs, and how kernels see them.
+"""Sets on a GPU: the memory they take, and their way to host memory and to other GPUs.
 
-``room.py`` says what a collection may take of the memory. What draws sets and chooses from them is in
-``collection_cuda.py``.
+``room.py`` says how much of the memory a collection may take. ``collection_cuda.py`` draws sets and chooses from them.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from gpukit.device.arrays import Buffer, OutOfMemory, copy, xp
-from gpukit.worlds import block_cuda, room
-from gpukit.worlds.cover_cuda import Sets
+from gpukit.worlds import cover_cpu, room
 from gpukit.worlds.graph_cuda import DeviceGraph, release
-from gpukit.worlds.host_sets import HostSets, gather
 from gpukit.worlds.reverse import Reverse
 
 
-class Launch(NamedTuple):
-    """So many sets, from ``base`` on, that are being drawn."""
+class HostSets:
+    """Sets in host memory, in pieces."""
 
-    base: int
-    sets: int
+    def __init__(self) -> None:
+        self.offsets: list[np.ndarray] = [np.zeros(1, np.int64)]
+        self.members: list[np.ndarray] = []
+        self.used = 0
+
+    def add(self, offsets: np.ndarray, members: np.ndarray) -> None:
+        """Append sets."""
+        self.offsets.append(offsets[1:] + self.used)
+        self.members.append(members)
+        self.used += len(members)
+
+    def sets(self, size: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return offsets and members of the first ``size`` sets."""
+        self.offsets = [np.concatenate(self.offsets)]
+        self.members = [np.concatenate(self.members) if self.members else np.empty(0, np.int32)]
+        offsets = self.offsets[0][: size + 1]
+        return offsets, self.members[0][: offsets[-1]]
+
+
+def gather(starts: np.ndarray, sizes: np.ndarray, entries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return sets that lie anywhere as offsets and members in the order of their numbers."""
+    offsets = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    packed = np.empty(int(offsets[-1]), np.int32)
+    cover_cpu.gather_sets(starts, offsets, entries, packed)
+    return offsets, packed
 
 
 @dataclass(frozen=True)
@@ -45,41 +65,27 @@ class DeviceSets:
         Its arrays on the GPU.
     """
 
-    _starts: Buffer
-    _sizes: Buffer
-    _entries: Buffer
-
     def __init__(self, reverse: Reverse, graph: DeviceGraph) -> None:
         self.reverse, self.graph = reverse, graph
-        self.size = self.drawn = self._used = 0
-        self._ended: int | None = 0
+        self.size = self.drawn = self._used = self._found = 0
         self._mean = graph.mean or 32.0
         self._host: HostSets | None = None
         self._counts = Buffer(reverse.elements, np.int32, 0)
-        self._control, self._clear = Buffer(block_cuda.CONTROL, np.int64, 0), True
-        self._launch = Launch(0, 0)
-        self._samplers = graph.work
         self._give_back()
 
     def _give_back(self) -> None:
         """Give back the memory that grows with the number of sets."""
-        raise NotImplementedError
-
-    def finish(self) -> bool:
-        """Wait for sets that are being drawn."""
-        raise NotImplementedError
+        self._starts, self._sizes, self._entries = Buffer(0, np.int64), Buffer(0, np.int32), Buffer(0, np.int64)
 
     def members(self) -> int:
         """Return the number of members of all sets."""
-        self.finish()
         if self._host is not None:
             return int(self._host.sets(self.size)[0][-1])
         return self._used if self.size == self.drawn else int(self._sizes.host(self.size).sum(dtype=np.int64))
 
     def held(self) -> int:
         """Return the bytes of device memory that belong to this collection alone."""
-        entries, counts = self._entries.array.nbytes, self._counts.array.nbytes
-        return int(self._starts.array.nbytes + self._sizes.array.nbytes + entries + counts)
+        return sum(int(one.array.nbytes) for one in (self._starts, self._sizes, self._entries, self._counts))
 
     def _pairs_of_a_set(self) -> float:
         """Return for how many members of a set there is to be room."""
@@ -87,7 +93,7 @@ class DeviceSets:
 
     def _memory(self) -> int:
         """Return the bytes that entries, sets, sampler and selection may take (``room.py``)."""
-        return self.held() + self.graph.spare(self._samplers) - 2 * room.COUNTER * self.reverse.elements
+        return self.held() + self.graph.spare() - 2 * room.COUNTER * self.reverse.elements
 
     def _held(self) -> room.Held:
         return room.Held(len(self._entries), len(self._starts), self._used)
@@ -114,34 +120,16 @@ class DeviceSets:
             pairs = room.most_pairs(memory, held, sets, pair)
         return pairs
 
-    def _drawn(self) -> int:
-        """Return how many sets there are, with those that are being drawn."""
-        return max(self.drawn, self._launch.base + self._launch.sets)
-
-    def _members(self) -> int:
-        """Return about how many members these have."""
-        return self._used + int(self._launch.sets * self._mean * self.reverse.rounds)
-
-    def _on_device(self) -> Sets:
-        """Return the first ``size`` sets, for kernels."""
-        drawing = self._launch.sets > 0
-        control = self._control if drawing else self.graph.nothing
-        return Sets(
-            self._starts.view, self._sizes.view, self.size, self._entries.view, self._used,
-            self._counts.view, self.size == self._drawn(), control.view, self._launch.sets,
-        )  # fmt: skip
-
     def _sets(self) -> tuple[np.ndarray, np.ndarray]:
-        self.finish()
         return self._fetched(0, self.size) if self._host is None else self._host.sets(self.size)
 
     def _fetched(self, low: int, end: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the sets low … end - 1 on the device in host memory."""
         return gather(self._starts.host(end)[low:], self._sizes.host(end)[low:], self._entries.host(self._used))
 
-    def take_over(self, other: "DeviceSets", piece: "Piece") -> None:
+    def take_over(self, other: "DeviceSets", piece: Piece) -> None:
         """Copy a piece of another collection, on any GPU, to the end of this one, but for the occurrence counters."""
-        count, members, self._ended = piece.sets_end - piece.sets, piece.used_end - piece.used, None
+        count, members = piece.sets_end - piece.sets, piece.used_end - piece.used
         if self._host is None and (other._host is not None or not self._make_room(count, members)):
             self._spill()
         if self._host is not None:
@@ -178,7 +166,7 @@ class DeviceSets:
         copy(counts, other._counts.array)
         self._counts.array += counts
 
-    def gathered(self, piece: "Piece") -> tuple[np.ndarray, np.ndarray]:
+    def gathered(self, piece: Piece) -> tuple[np.ndarray, np.ndarray]:
         """Return the sets of a piece in host memory."""
         if self._host is None:
             return self._fetched(piece.sets, piece.sets_end)
@@ -189,7 +177,7 @@ class DeviceSets:
         """Move the collection to host memory, where it stays from now on."""
         self._host = HostSets()
         self._move_to_host(self.drawn)
-        release(self._samplers)
+        release(self.graph.work)
         self.graph.chooser.forget_index()
         self._give_back()
 

@@ -414,10 +414,10 @@ def test_ctrl_c(run, folder, monkeypatch):
 
     extend = CpuCollection.extend
 
-    def interrupted(self, size):
+    def interrupted(self, size, report=None):
         if size > 1000:
             raise KeyboardInterrupt
-        extend(self, size)
+        extend(self, size, report)
 
     monkeypatch.setattr(CpuCollection, "extend", interrupted)
     code, out, err = run(*RUN, "-k", 2, "--min-sets", 10_000)

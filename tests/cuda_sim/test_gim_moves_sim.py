@@ -17,8 +17,6 @@ def shown(tmp_path, monkeypatch, capsys):
     """Return what `gim run` says where small work is the CPU's and the simulator passes for a GPU that auto finds."""
     (tmp_path / "edges").write_text("".join(f"{v} {v * v % 7}\n{v} {(v + 1) % 12}\n" for v in range(12)))
     monkeypatch.setattr(twofold, "START", 64)
-    monkeypatch.setattr(collection_cuda, "MIN_LAUNCH_SETS", 64)
-    monkeypatch.setattr(collection_cuda, "FEW_SETS", 4)
     monkeypatch.setattr(collection_cuda, "SPARE_PAIRS", 1000)
     monkeypatch.setattr(candidates_cuda, "MAX_CANDIDATES", 256)
     assert main(["graph", "import", str(tmp_path / "edges"), "--out", str(tmp_path / "G.h5")]) == 0

@@ -23,8 +23,6 @@ def small(monkeypatch):
     from gpukit.worlds import candidates_cuda, collection_cuda
 
     monkeypatch.setattr(twofold, "START", 64)
-    monkeypatch.setattr(collection_cuda, "MIN_LAUNCH_SETS", 64)
-    monkeypatch.setattr(collection_cuda, "FEW_SETS", 4)
     monkeypatch.setattr(collection_cuda, "SPARE_PAIRS", 1000)
     monkeypatch.setattr(candidates_cuda, "MAX_CANDIDATES", 256)
 

@@ -27,7 +27,7 @@ def test_slices_of_ids_without_a_set_equal_the_cpu(simulator, make_graph, monkey
     from gpukit.worlds import collection_cuda
     from gpukit.worlds.collection_devices import MultiCudaCollection
 
-    monkeypatch.setattr(collection_cuda, "MIN_LAUNCH_SETS", 1)
+    monkeypatch.setattr(collection_cuda, "FEWEST_LOOKS", 1)
     monkeypatch.setattr(collection_cuda, "LOOKS", 16)
     monkeypatch.setattr("gpukit.worlds.collection.SLICE", 1)
     monkeypatch.setattr("gpukit.worlds.sample_cpu.BATCH", 16)

@@ -75,13 +75,11 @@ def test_one_gpu_has_no_parts(held_back):
 
 
 @pytest.mark.parametrize(("model", "limit"), [("ic", 5800), ("lt", 5000)])
-def test_sets_of_a_graph_in_parts_equal_the_cpu(held_back, random_graph, monkeypatch, model, limit):
-    from gpukit.worlds import collection_cuda
+def test_sets_of_a_graph_in_parts_equal_the_cpu(held_back, random_graph, model, limit):
     from gpukit.worlds.collection import CpuCollection
     from gpukit.worlds.collection_devices import MultiCudaCollection
     from gpukit.worlds.reverse import prepare
 
-    monkeypatch.setattr(collection_cuda, "MIN_LAUNCH_SETS", 16)
     reverse = prepare(random_graph(40, 400, 3, Weights("trivalency", seed=2)), model)
     elsewhere = held_back(limit)
     cpu, several = CpuCollection(reverse, 5), MultiCudaCollection(reverse, 5, gpus=GPUS, memory=1 << 20)

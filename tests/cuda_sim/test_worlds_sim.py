@@ -1,16 +1,14 @@
 """The kernels of worlds in the simulator give the sets, seeds and counts of the CPU."""
 
-import gc
 import sys
 import threading
-import weakref
 from collections import Counter
 
 import numpy as np
 import pytest
 
 from gpukit.graph.csr import Weights
-from gpukit.worlds.collection import CpuCollection, NotDrawn, Pilot, Query, begin_both, extend_both
+from gpukit.worlds.collection import CpuCollection, Query
 from gpukit.worlds.reverse import NEVER, ORDER_BIT, Ending, prepare
 
 
@@ -19,7 +17,6 @@ def _small(monkeypatch):
     """Launch little: the simulator runs about 10,000 threads a second."""
     from gpukit.worlds import candidates_cuda, collection_cuda
 
-    monkeypatch.setattr(collection_cuda, "MIN_LAUNCH_SETS", 16)
     monkeypatch.setattr(collection_cuda, "SPARE_PAIRS", 500)
     monkeypatch.setattr(candidates_cuda, "MAX_CANDIDATES", 128)
 
@@ -58,6 +55,7 @@ def test_kept_sets_and_seeds_equal_the_cpu(simulator, random_graph, monkeypatch,
     from gpukit.worlds.collection_cuda import CudaCollection
 
     monkeypatch.setattr(collection_cuda, "LOOKS", 64)
+    monkeypatch.setattr(collection_cuda, "FEWEST_LOOKS", 16)
     reverse = prepare(random_graph(40, 160, 1, weights), model, kept=True)
     cpu, gpu = CpuCollection(reverse, 5), CudaCollection(reverse, 5)
     known = Known.of(reverse, None)
@@ -81,6 +79,7 @@ def test_sets_of_a_range_of_ids_equal_the_cpu(simulator, random_graph, monkeypat
     from gpukit.worlds.collection_devices import MultiCudaCollection
 
     monkeypatch.setattr(collection_cuda, "LOOKS", 64)
+    monkeypatch.setattr(collection_cuda, "FEWEST_LOOKS", 16)
     reverse = prepare(random_graph(40, 160, 1, Weights("const", 0.05)), "ic", kept=kept)
     cpu = CpuCollection(reverse, 5, 9)
     gpu = (
@@ -196,10 +195,10 @@ def test_no_block_takes_nearly_all_sets(simulator, random_graph, monkeypatch):
     cpu, gpu = pair(random_graph(40, 200, 1), "ic", "skip")
     run, taken = samplers_cuda.launch, []
 
-    def in_four(kernel, _blocks, block, tables, samples, gate, _group, space, out, control):
+    def in_four(kernel, _blocks, block, tables, samples, _group, space, out, control):
         space.queue.array.fill(0)
         four = space._replace(ranks=View(space.ranks.array.reshape(4, -1)))
-        run(kernel, 4, block, tables, samples, gate, 2, four, out, control)
+        run(kernel, 4, block, tables, samples, 2, four, out, control)
         taken.extend(len(np.unique(part[part > 0] >> np.uint64(32))) for part in space.queue.array.reshape(4, -1))
 
     monkeypatch.setattr(samplers_cuda, "launch", in_four)
@@ -207,98 +206,6 @@ def test_no_block_takes_nearly_all_sets(simulator, random_graph, monkeypatch):
         one.extend(40)
     check_equal(cpu, gpu)
     assert taken == [22, 18, 0, 0]
-
-
-def test_arrays_that_grow_on_another_stream_stay_until_it_was_waited_for(simulator, random_graph, monkeypatch):
-    """Else their memory may be used again while it is still copied from."""
-    from gpukit.worlds import collection_cuda
-
-    with monkeypatch.context() as small:
-        small.setattr(collection_cuda, "SIDE_LAUNCH_SETS", 16)
-        _, gpu = pair(random_graph(20, 60, 1), "ic", "skip")
-    gpu.extend(16)
-    old = [weakref.ref(one.array) for one in (gpu._starts, gpu._sizes, gpu._entries)]
-    turns = gpu.extending(300, on_side=True)
-    next(turns)
-    gc.collect()
-    assert not any(ref() is None or any(ref() is one.array for one in (gpu._starts, gpu._sizes)) for ref in old)
-    assert len(gpu._entries) > len(old[2]())
-    assert list(turns) in ([], [None])
-    gc.collect()
-    assert [ref() for ref in old] == [None] * 3
-
-
-@pytest.mark.parametrize("model", ["ic", "lt"])
-def test_two_collections_drawn_side_by_side_equal_the_cpu(simulator, random_graph, model, monkeypatch):
-    """The second has working space of its own while few sets are drawn, which is given back when more are."""
-    from gpukit.worlds import collection_cuda
-
-    monkeypatch.setattr(collection_cuda, "SIDE_LAUNCH_SETS", 20)
-    cpu, gpu = pair(random_graph(40, 200, 1), model, "skip")
-    other = collection_cuda.CudaCollection(cpu.reverse, 5, 1000, graph=gpu.graph)
-    judge = CpuCollection(cpu.reverse, 5, 1000)
-    for size, few in ((16, True), (40, False)):
-        extend_both(gpu, other, size)
-        extend_both(cpu, judge, size)
-        assert other._samplers is gpu.graph.work
-        assert (("search" if model == "ic" else "log") in gpu.graph.side_work[0]) == few
-    check_equal(cpu, gpu)
-    check_equal(judge, other)
-
-
-@pytest.mark.parametrize("model", ["ic", "lt"])
-@pytest.mark.parametrize("mean", [None, 0.5])
-def test_seeds_are_chosen_while_sets_are_drawn(simulator, random_graph, model, mean, monkeypatch):
-    """The host learns all at once; with too little room for the sets, what was chosen is chosen again."""
-    from gpukit.worlds import collection_cuda
-
-    fetched = []
-    read = collection_cuda.begin_to_read
-    monkeypatch.setattr(collection_cuda, "begin_to_read", lambda *arrays: fetched.append(len(arrays)) or read(*arrays))
-    monkeypatch.setattr(collection_cuda, "SPARE_PAIRS", 4000 if mean is None else 0)
-    cpu, gpu = pair(random_graph(60, 600, 1, Weights("const", 0.3) if model == "ic" else Weights()), model, "skip")
-    other = collection_cuda.CudaCollection(cpu.reverse, 5, 1000, graph=gpu.graph)
-    judge = CpuCollection(cpu.reverse, 5, 1000)
-    for one in (gpu, other):
-        one._mean = mean or one._mean
-    begin_both(gpu, other, 30)
-    assert gpu.size == other.size == 30 and (gpu.drawn, other.drawn) == (0, 0)
-    cpu.extend(30)
-    judge.extend(30)
-    expected, found = cpu.select(Query(3, bounds=True), judge), gpu.select(Query(3, bounds=True), other)
-    for name in ("seeds", "gains", "largest", "hit"):
-        assert np.array_equal(getattr(expected, name), getattr(found, name))
-    assert fetched == [3]
-    check_equal(cpu, gpu)
-    check_equal(judge, other)
-
-
-def test_large_sets_of_a_pilot_stop_other_launches(simulator, random_graph):
-    """Nobody waits for it; the GPU itself sees that others are of no use."""
-    from gpukit.worlds.block_cuda import OVERFLOW, SHUT
-    from gpukit.worlds.collection_cuda import CudaCollection
-
-    gpu = pair(random_graph(60, 600, 1, Weights("const", 0.3)), "ic", "skip")[1]
-    for few, at_once in ((63, False), (63, True), (3, True)):
-        ending = Ending(np.zeros(1, np.uint8), 1, -1, 8)
-        pilot = Pilot(
-            lambda end=ending, of=gpu: CudaCollection(of.reverse, 5, 2000, graph=of.graph, ending=end), 64, few
-        )
-        other = CudaCollection(gpu.reverse, 5, 3000, graph=gpu.graph)
-        begin_both(gpu, other, 10, pilot=pilot)
-        if few == 63:
-            assert (gpu.select(Query(2), other).hit if at_once else min(gpu.members(), other.members())) > 0
-            assert gpu.graph.side_work[0] and not gpu.graph.side_work[1]
-            assert len(gpu.graph.collections) == 2  # the pilot does not share their memory any more
-            gpu = CudaCollection(gpu.reverse, 5, graph=gpu.graph)
-        else:
-            assert gpu.graph.side_work[0]
-            with pytest.raises(NotDrawn):
-                gpu.select(Query(2), other)
-            assert gpu._control.array[OVERFLOW] == other._control.array[OVERFLOW] == SHUT
-            # Neither keeps memory that would be missing where it is short.
-            assert gpu.graph.side_work == ({}, {}) and other._turns is None
-    assert few < pilot.ended() <= 63
 
 
 def test_walks_that_outgrow_their_place_or_stack(simulator, make_graph, monkeypatch):
@@ -367,27 +274,24 @@ def test_seeds_in_more_sets_than_there_are_threads(simulator, make_graph):
 
 
 @pytest.mark.parametrize("rounds", [1, 2])
-@pytest.mark.parametrize("ahead", [1, 2, 8])
-def test_seeds_that_are_prepared_together(simulator, random_graph, monkeypatch, ahead, rounds):
-    """Some of them follow one another and others do not; sets of one turn, and of several; several epochs."""
-    from gpukit.worlds import choice_cuda, select_cuda
+def test_seeds_chosen_in_several_epochs(simulator, random_graph, monkeypatch, rounds):
+    """Sets that a warp takes, and larger ones that the block takes."""
+    from gpukit.worlds import cover_cuda, select_cuda
 
-    monkeypatch.setattr(select_cuda, "AHEAD", ahead)
     monkeypatch.setattr(select_cuda, "TARGET_CANDIDATES", 12)
     cpu, gpu = pair(random_graph(60, 700, 4, Weights("const", 0.11)), "ic", "skip", rounds)
     for collection in (cpu, gpu):
         collection.extend(120)
     sizes = np.diff(cpu.export()[0])
-    monkeypatch.setattr(choice_cuda, "LARGE_SET", int(np.median(sizes)))
+    monkeypatch.setattr(cover_cuda, "LARGE_SET", int(np.median(sizes)))
     for query in (
         Query(12 // rounds, bounds=True),
         Query(20 // rounds),
         Query(6, np.array([7, 43, 2], np.int32), bounds=True),
     ):
-        expected, found = (collection.select(query) for collection in (cpu, gpu))
+        expected, found = cpu.select(query), gpu._select_on_device(query)
         assert np.array_equal(expected.seeds, found.seeds) and np.array_equal(expected.gains, found.gains)
         assert np.array_equal(expected.largest, found.largest) or not query.bounds
-        assert gpu._select_on_device(query, None) is not None
 
 
 def test_candidates_are_numbered_across_blocks(simulator, random_graph):
@@ -436,13 +340,14 @@ def test_spilled_and_split_collections_equal_the_cpu(simulator, random_graph):
 
 def eight(gpu):
     """Return the request for the first eight samples."""
-    return gpu.reverse.samples(5, 0, 8, gpu.ending)._replace(kept=gpu._all.view, marks=gpu._marks.view)
+    return gpu.reverse.samples(5, 0, 8, gpu.ending)._replace(kept=gpu.graph.no_ids.view, marks=gpu._marks.view)
 
 
 def test_a_full_table_is_seen_between_the_same_barriers(simulator, random_graph, monkeypatch):
     """Where a thread reads the flag while another one may set it, the two can leave the loop at different barriers."""
     from numba.cuda.simulator import kernel, kernelapi
 
+    from gpukit.worlds import collection_cuda
     from gpukit.worlds import sample_cuda as kernels
 
     passed, touched, arrays = Counter(), {"read": set(), "set": set()}, {}
@@ -471,7 +376,7 @@ def test_a_full_table_is_seen_between_the_same_barriers(simulator, random_graph,
     monkeypatch.setattr(kernels, "STAGE", 2)  # the other live edges are followed at once
     monkeypatch.setattr(kernels, "_add", lambda *args: args[-1].__setitem__(kernels.FULL, 1))
     gpu = pair(random_graph(20, 200, 1, Weights("const", 0.5)), "ic", "skip")[1]
-    assert list(gpu._drawing(eight(gpu), 2000, gpu._memory())) == [None] and gpu._counts.array.sum() == 0
+    assert gpu._draw(eight(gpu), 2000, gpu._memory()) == collection_cuda.TOO_FEW and gpu._counts.array.sum() == 0
     for reader, interval in touched["read"]:
         assert not [setter for setter, when in touched["set"] if when == interval and setter != reader]
     assert len(touched["set"]) > 1
@@ -490,5 +395,5 @@ def test_a_batch_that_found_no_room_writes_no_entries(simulator, random_graph, m
         run(*others, out._replace(entry_base=-(1 << 20)), control)
 
     monkeypatch.setattr(samplers_cuda, "launch", before_the_first)
-    list(gpu._drawing(eight(gpu), 2000, gpu._memory()))
+    gpu._draw(eight(gpu), 2000, gpu._memory())
     assert (gpu._entries.array == -7).all()

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from gpukit.graph.csr import Weights
-from gpukit.worlds.collection import CpuCollection, NotDrawn, Pilot, Query, begin_both, extend_both
+from gpukit.worlds.collection import CpuCollection, Query
 from gpukit.worlds.reverse import ORDER_BIT, Ending, prepare
 
 CASES = [
@@ -95,7 +95,7 @@ def test_kept_sets_and_seeds_equal_the_cpu(random_graph, gpu, monkeypatch, model
         own = known.in_units(size)
         for forced in ([], [7, 2999]):
             query = Query(10, np.array(forced, np.int32), None, True, own)
-            expected, found = cpu.select(query), cuda._select_on_device(query, None)
+            expected, found = cpu.select(query), cuda._select_on_device(query)
             assert found is not None or size < 2000
             found = found or cuda.select(query)
             assert np.array_equal(expected.seeds, found.seeds)
@@ -104,25 +104,9 @@ def test_kept_sets_and_seeds_equal_the_cpu(random_graph, gpu, monkeypatch, model
 
 
 @pytest.mark.parametrize("model", ["ic", "lt"])
-def test_two_collections_drawn_side_by_side_equal_the_cpu(random_graph, gpu, model):
-    """On two streams while there is little to draw, and one after the other from then on."""
-    from gpukit.worlds.collection_cuda import CudaCollection
-
-    reverse = prepare(random_graph(3000, 20_000, 6), model)
-    first, second = CpuCollection(reverse, 5, threads=4), CpuCollection(reverse, 5, 1 << 47, threads=4)
-    mine = CudaCollection(reverse, 5)
-    other = CudaCollection(reverse, 5, 1 << 47, graph=mine.graph)
-    for size in (100, 60_000, 90_000, 300_000):
-        extend_both(mine, other, size)
-        extend_both(first, second, size)
-        check_equal(first, mine)
-        check_equal(second, other)
-
-
-@pytest.mark.parametrize("model", ["ic", "lt"])
 @pytest.mark.parametrize("mean", [None, 0.01])
-def test_seeds_are_chosen_while_sets_are_drawn(random_graph, gpu, model, mean, monkeypatch):
-    """The host waits once for all; with too little room for the sets, what was chosen is chosen again."""
+def test_two_collections_of_a_graph_equal_the_cpu(random_graph, gpu, monkeypatch, model, mean):
+    """They share its arrays; with too little room for the sets, these are drawn again."""
     from gpukit.worlds import collection_cuda
 
     if mean is not None:
@@ -133,38 +117,13 @@ def test_seeds_are_chosen_while_sets_are_drawn(random_graph, gpu, model, mean, m
     other = collection_cuda.CudaCollection(reverse, 5, 1 << 47, graph=mine.graph)
     for one in (mine, other):
         one._mean = mean or one._mean
-    for size in (60_000, 150_000, 400_000):
-        begin_both(mine, other, size)
-        assert (mine.drawn < size) == (mine._turns is not None)
-        extend_both(first, second, size)
-        expected, found = (a.select(Query(20, bounds=True), b) for a, b in ((first, second), (mine, other)))
-        for name in ("seeds", "gains", "largest", "hit"):
-            assert np.array_equal(getattr(expected, name), getattr(found, name))
+    for size in (100, 60_000, 90_000, 300_000):
+        for one in (first, second, mine, other):
+            one.extend(size)
         check_equal(first, mine)
         check_equal(second, other)
-
-
-@pytest.mark.parametrize("few", [63, 3])
-def test_sets_are_drawn_unless_those_of_a_pilot_are_large(random_graph, gpu, few):
-    from gpukit.worlds.collection_cuda import CudaCollection
-
-    reverse = prepare(random_graph(3000, 20_000, 6, Weights("const", 0.2)), "ic")
-    mine = CudaCollection(reverse, 5)
-    other = CudaCollection(reverse, 5, 1 << 47, graph=mine.graph)
-    ending = Ending(np.zeros(1, np.uint8), 1, -1, 30)
-    expected = CpuCollection(reverse, 5, 1 << 46, threads=4, ending=ending)
-    expected.extend(64)
-    assert 3 < expected.ended() < 63
-    pilot = Pilot(lambda: CudaCollection(reverse, 5, 1 << 46, graph=mine.graph, ending=ending), 64, few)
-    begin_both(mine, other, 1000, pilot=pilot)
-    if few == 63:
-        cpu = CpuCollection(reverse, 5, threads=4)
-        cpu.extend(1000)
-        check_equal(cpu, mine)
-    else:
-        with pytest.raises(NotDrawn):
-            mine.select(Query(10), other)
-    assert pilot.ended() == expected.ended()
+        seeds = mine.select(Query(20)).seeds
+        assert np.array_equal(second.coverage(seeds), other.coverage(seeds))
 
 
 def test_seeds_in_more_sets_than_there_are_threads(make_graph, gpu):
@@ -275,8 +234,8 @@ def test_two_collections_stay_within_the_budget(random_graph, gpu, monkeypatch, 
     beside = pool.used_bytes() - before - mine.held() - other.held()
     with Peak() as peak:
         for size in (10_000, 40_000, 160_000, 640_000):
-            extend_both(mine, other, size)
-            extend_both(first, second, size)
+            for one in (first, second, mine, other):
+                one.extend(size)
             check_equal(first, mine)
             check_equal(second, other)
     assert peak.most - before - beside <= budget
@@ -293,33 +252,6 @@ def test_memory_that_is_not_there_after_all(random_graph, limited, sampler):
         cpu.extend(size)
         cuda.extend(size)
     check_equal(cpu, cuda)
-
-
-def test_arrays_that_grow_on_the_side_stream_stay(random_graph, gpu):
-    """The copy on the side stream is held up, and the default stream writes over whatever memory it is given."""
-    import cupy
-
-    from gpukit.device.arrays import side_streams
-    from gpukit.worlds.collection_cuda import CudaCollection
-
-    spin = cupy.RawKernel(
-        'extern "C" __global__ void spin(long long n) { long long s = clock64(); while (clock64() - s < n) {} }', "spin"
-    )
-    reverse = prepare(random_graph(3000, 20_000, 6), "ic")
-    cpu, cuda = CpuCollection(reverse, 5, threads=4), CudaCollection(reverse, 5)
-    for size in (100, 150_000):
-        cpu.extend(size)
-        lengths = [len(one) for one in (cuda._starts, cuda._sizes, cuda._entries)]
-        turns = cuda.extending(size, on_side=size > 100)
-        if size > 100:
-            with side_streams()[0]:
-                spin((1,), (1,), (300_000_000,))
-        next(turns)
-        waste = [cupy.full(length, 7, kind) for length, kind in zip(lengths, ("i8", "i4", "i8"), strict=True)]
-        for _ in turns:
-            pass
-    check_equal(cpu, cuda)
-    del waste
 
 
 @pytest.mark.parametrize("kept", [True, False])

@@ -2,8 +2,6 @@
 
 # ruff: noqa: E501
 
-from statistics import fmean, median
-
 import pytest
 from claims import each_of, one, record, says
 
@@ -24,49 +22,12 @@ SUMS = SIXTEEN["tried"]["sums_by_vertex"]
 TODAY = LAUNCHES["units_in_order"]
 H200 = record("kpar-batches-h200")
 SCALE_25 = record("kpar-floor-h200-scale-25")["runs"][0]["floor_arrays"]
-OPIM, OPIM_BEFORE = (
-    [run["algorithm_ms"]["median"] for run in record(name)["runs"]]
-    for name in ("gim-opim-h200", "gim-opim-h200-before")
-)
-OPIM_RECORD = record("gim-opim-h200")
-OPIM_HERE, OPIM_THERE = OPIM_RECORD["in_turn"], OPIM_RECORD["in_turn_on_another_machine"]
-OPIM_NOW, OPIM_LAST, OPIM_NOW_THERE, OPIM_LAST_THERE = (
-    [process["soc-Epinions1"] for process in machine[version]]
-    for machine in (OPIM_HERE, OPIM_THERE)
-    for version in ("a2b660c", "364308b")
-)
-OPIM_FREE, OPIM_BUSY = (
-    [
-        process["soc-Epinions1"]
-        for process in OPIM_HERE["a2b660c"] + OPIM_THERE["a2b660c"]
-        if (process["bounds"] > 0.065) == busy
-    ]
-    for busy in (False, True)
-)
-OPIM_RMAT, OPIM_RMAT_LAST = (
-    sorted(
-        (process["rmat22"], process["rmat22 transfer"])
-        for process in OPIM_HERE[version] + OPIM_THERE[version]
-        if "rmat22" in process
-    )
-    for version in ("a2b660c", "364308b")
-)
-OPIM_COPIES = sorted(transfer for _, transfer in OPIM_RMAT + OPIM_RMAT_LAST)
-OPIM_SINCE = [fmean(OPIM_RECORD["host"]["since"][version]) for version in ("364308b", "a2b660c")]
-LESS = {name: -us for name, us in OPIM_RECORD["host"]["remembered"]["difference"].items()}
-TRIED_OPIM = OPIM_RECORD["host"]["tried"]
-CPUS = OPIM_RECORD["cpus"]
+DEPTHS = record("gim-opim-h200")["depths"]
 EVERYBODY = H200["all"]
 DELTAS = {(run["k"], run["divisor"], run["call"].split(",")[0]): run for run in record("kpar-first-delta-h100")["runs"]}
 MERIT = record("merit-h100-kernels")
 CAMPAIGN = one("merit-h100-livejournal-size")
 NAMES = {"import": "`graph import` (text)", "gim run": "`gim run` (IMM)"}
-
-
-def ends(numbers):
-    """Return the least and the greatest of some numbers."""
-    found = sorted(numbers)
-    return found[0], found[-1]
 
 
 def large(name, *phases, record=LARGE):
@@ -178,22 +139,7 @@ def test_what_bounds_merit(document, sentence, values):
         ("take {:.1f} ms a query at scale 25 (`kpar-floor-h200-scale-25.json`)", (SCALE_25 / 1e3,)),
         ("Pushing went from {} to {}, start lists from {} to {}, and the kernel of all steps from {} to {}.", [LAUNCHES[when][name] for name in ("push_all", "add_lists", "answer") for when in ("before", "after")]),
         ("with units of 8 bytes, {:.0f} %.", (100 * (1 - TRIED["start_lists_of_eight_queries_tiles_of_16"] / TRIED["start_lists_of_four_queries_tiles_of_16"]),)),
-        ("take {:.2f} ms on soc-Epinions1, at the median of {} processes, and {:.2f} ms on an R-MAT 22", (median(OPIM_NOW), len(OPIM_NOW), OPIM[1])),
-        ("in place of {:.2f} and {:.2f} (`gim-opim-h200-before.json`)", OPIM_BEFORE),
-        ("once they are needed: {:.0f} µs less of {:,.0f}, both versions in turn.", (OPIM_SINCE[0] - OPIM_SINCE[1], OPIM_SINCE[0])),
-        ("the GPU takes {:.2f} ms of it (`gim-opim-shares-h200.json`)", (record("gim-opim-shares-h200")["runs"][0]["shares"]["1/4"]["gpu_us"]["median"] / 1e3,)),
-        ("{} µs without counting what a batch may take", (LESS["room of a batch"],)),
-        ("{} without making arrays, {} without the bounds, {} without what the choice is worth, {} without all of these.", (LESS["arrays of the samplers"] + LESS["other arrays"], LESS["bounds"], LESS["what the choice is worth"], LESS["all of these"])),
-        ("after the choice takes {} µs more, and on an R-MAT 22 it takes {} more to give it a fifth", (TRIED_OPIM["soc-Epinions1"]["difference"]["those launched after the choice"], TRIED_OPIM["rmat22"]["difference"]["a fifth for sets that judge"])),
-        ("In {} of a2b660c and {} of 364308b, before these changes, in turn,", (len(OPIM_NOW), len(OPIM_LAST))),
-        ("soc-Epinions1 took {:.2f} to {:.2f} ms (at the median {:.2f}) and {:.2f} to {:.2f} ({:.2f});", (*ends(OPIM_NOW), median(OPIM_NOW), *ends(OPIM_LAST), median(OPIM_LAST))),
-        ("on another machine {:.2f} to {:.2f} ({:.2f}) and {:.2f} to {:.2f} ({:.2f}).", (*ends(OPIM_NOW_THERE), median(OPIM_NOW_THERE), *ends(OPIM_LAST_THERE), median(OPIM_LAST_THERE))),
-        ("all {} in which the bounds, which are Python on the host, took at most 0.065 ms took {:.2f} ms or less, and the other {} {:.2f} or more.", (len(OPIM_FREE), max(OPIM_FREE), len(OPIM_BUSY), min(OPIM_BUSY))),
-        ("The R-MAT took {:.2f} to {:.2f} ms in three processes and {:.2f} in one, and {:.2f} and {:.2f} before these changes;", (OPIM_RMAT[0][0], OPIM_RMAT[2][0], OPIM_RMAT[3][0], OPIM_RMAT_LAST[0][0], OPIM_RMAT_LAST[1][0])),
-        ("in the slow ones copying the graph took {:.0f} and {:.0f} ms, and {:.0f} to {:.0f} in the others.", (*OPIM_COPIES[-2:], OPIM_COPIES[0], OPIM_COPIES[-3])),
-        ("A loop of Python took some {:.2f} ms on about half of the 16 CPUs of a machine and some {:.2f} on most others", [CPUS["each_cpu"][which]["loop"] / 1e3 for which in ("quick", "slow")]),
-        ("a launch took {:.1f} and {:.1f} µs.", [CPUS["each_cpu"][which]["launch"] for which in ("quick", "slow")]),
-        ("a search goes up to {} steps deep there, {} on soc-Epinions1", [OPIM_RECORD["depths"][name]["deepest"] for name in ("rmat22", "soc-Epinions1")]),
+        ("a search goes up to {} steps deep there, {} on soc-Epinions1", [DEPTHS[name]["deepest"] for name in ("rmat22", "soc-Epinions1")]),
         ("half of it gives {:,} in place of {:,} a second, twice as much {:,} in place of {:,}", (*at_first(100, 20, "second"), *at_first(100, 5, "first"))),
         ("an eighth of it gives {:,} in place of {:,}.", at_first(10, 80, "second")),
         ("eight times as much gives {:,} in place of {:,} at scale 22", at_first(1000, 1.25, "first")),

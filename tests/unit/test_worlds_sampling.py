@@ -11,7 +11,7 @@ from gpukit.device import memory
 from gpukit.errors import DeviceError, InputError, UsageError
 from gpukit.graph.csr import Weights
 from gpukit.worlds import collection as worlds_collection
-from gpukit.worlds.collection import CpuCollection, Query, extend_both, select_from, shared_out
+from gpukit.worlds.collection import CpuCollection, Query, select_from, shared_out
 from gpukit.worlds.reverse import prepare
 
 RUNS = 60_000
@@ -83,21 +83,19 @@ def test_sets_do_not_depend_on_the_split(random_graph, model, rounds):
 
 @pytest.mark.parametrize("kept", [True, False])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_slices_are_told_and_change_nothing(random_graph, monkeypatch, kept, threads):
+def test_slices_are_reported_and_change_nothing(random_graph, monkeypatch, kept, threads):
     graph = random_graph(300, 1500, 5, Weights("const", 0.1))
     reverse = prepare(graph, "ic", kept=kept)
-    whole, told = [CpuCollection(reverse, 3, first) for first in (0, 1 << 20)], []
-    for one in whole:
-        one.extend(20_000)
+    whole, reported = CpuCollection(reverse, 3), []
+    whole.extend(20_000)
     monkeypatch.setattr(worlds_collection, "SLICE", 5000)
     monkeypatch.setattr(worlds_collection, "PARALLEL", 0)
-    sliced = [CpuCollection(reverse, 3, first, threads) for first in (0, 1 << 20)]
-    for size in (3000, 20_000):
-        extend_both(*sliced, size, lambda done, total: told.append((done, total)))
-    for one, other in zip(whole, sliced, strict=True):
-        assert sets_of(one) == sets_of(other)
-    last = [done for done, total in told if total == 40_000]
-    assert len(last) > 4 and last == sorted(last) and last[0] < 20_000 and last[-1] >= 40_000
+    sliced = CpuCollection(reverse, 3, 0, threads)
+    sliced.extend(3000)
+    sliced.extend(20_000, reported.append)
+    assert sets_of(whole) == sets_of(sliced)
+    assert len(reported) > 4 and reported == sorted(reported)
+    assert 3000 < reported[0] < 10_000 and reported[-1] == sliced.drawn >= 20_000
 
 
 @pytest.mark.parametrize("sets", [2500, 2777])
@@ -115,14 +113,15 @@ def test_choice_does_not_depend_on_who_has_which_sets(random_graph, monkeypatch,
         shared.extend(size)
     shared.size = alone.size = 2500
     query = Query(6, forced=np.array([7, 2], np.int32), bounds=True)
-    one = alone.select(query, judge=shared)
+    one = alone.select(query)
+    hits = alone.coverage(one.seeds)
     for limit, workers in ((0, 3), (10**9, 1)):
         monkeypatch.setattr(worlds_collection, "PARALLEL_SELECTION", limit)
         assert len(shared._shares().ranges) == workers
-        other = shared.select(query, judge=alone)
-        for what in ("seeds", "gains", "largest", "hit"):
+        other = shared.select(query)
+        for what in ("seeds", "gains", "largest"):
             assert np.array_equal(getattr(one, what), getattr(other, what))
-        assert shared.coverage(one.seeds).tolist() == [0, *np.cumsum(one.gains)]
+        assert shared.coverage(one.seeds).tolist() == hits.tolist() == [0, *np.cumsum(one.gains)]
     totals = np.bincount(shared.export()[1], minlength=reverse.elements)
     assert shared._shares().totals().tolist() == totals.tolist()
 

@@ -179,7 +179,7 @@ class PerEdge:
 
     def __call__(self, batch: Batch) -> None:
         """Draw a batch, in as many blocks as have room for their bitmaps and lists."""
-        graph, tables, count, work = batch.graph, batch.graph.tables, batch.samples.size, batch.work
+        graph, tables, count, work = batch.graph, batch.graph.tables, batch.samples.size, batch.graph.work
         elements = tables.n * tables.rounds
         words, space = (elements + 31) // 32, room.PAIR * batch.pairs // 4
         blocks = self.grid or (2 if xp is np else 32 * multiprocessors())
