@@ -190,12 +190,6 @@ def wait_for_gpu() -> None:
         xp.cuda.runtime.deviceSynchronize()
 
 
-def wait_for_stream() -> None:
-    """Wait until the current stream of the current GPU has done what it was given."""
-    if xp is not np:
-        xp.cuda.get_current_stream().synchronize()
-
-
 def copy(target: Any, source: Any) -> None:
     """Copy a contiguous array to one of the same type and shape, on the same or another GPU."""
     if xp is np:
@@ -369,52 +363,29 @@ class Moment:
         return 1e-3 * float(xp.cuda.get_elapsed_time(other._event, self._event))
 
 
-_streams: dict[int, list[Any]] = {}
-"""The streams beside the current one, by GPU."""
+_streams: dict[int, Any] = {}
+"""The second stream of each GPU."""
 
 
-def side_streams(count: int = 1) -> list[Any]:
-    """Return contexts in which work of the current GPU waits for what it was given so far, not for what follows.
+def side_stream() -> Any:
+    """Return a context in which work of the current GPU waits for what it was given so far, not for what follows.
 
-    There are few such streams a GPU, since CuPy keeps memory that was freed for the stream that it was made for.
+    There is one such stream a GPU, since CuPy keeps memory that was freed for the stream that it was made for.
     """
     if xp is np:
-        return [nullcontext()] * count
-    streams = _streams.setdefault(xp.cuda.runtime.getDevice(), [])
-    streams += [xp.cuda.Stream(non_blocking=True) for _ in range(len(streams), count)]
-    so_far = _noted(xp.cuda.get_current_stream())
-    return [_Side(stream, so_far) for stream in streams[:count]]
+        return nullcontext()
+    gpu = xp.cuda.runtime.getDevice()
+    if gpu not in _streams:
+        _streams[gpu] = xp.cuda.Stream(non_blocking=True)
+    _streams[gpu].wait_event(xp.cuda.get_current_stream().record())
+    return _streams[gpu]
 
 
-class _Side:
-    """A stream as a context. It waits for an event once it is needed, so that what is urgent is launched before."""
-
-    __slots__ = ("_before", "_stream")
-
-    def __init__(self, stream: Any, before: Any) -> None:
-        self._stream, self._before = stream, before
-
-    def __enter__(self) -> None:
-        if self._before is not None:
-            self._stream.wait_event(self._before)
-            self._before = None
-        self._stream.__enter__()
-
-    def __exit__(self, *raised: Any) -> None:
-        self._stream.__exit__(*raised)
-
-
-def join_side_streams() -> None:
-    """Let what the current GPU is given from now on wait for what those of :func:`side_streams`, if any, were given."""
-    if xp is np:
-        return
-    for stream in _streams.get(xp.cuda.runtime.getDevice(), []):
-        xp.cuda.get_current_stream().wait_event(_noted(stream))
-
-
-def _noted(stream: Any) -> Any:
-    """Return an event for what a stream was given so far; without a time, which would cost more."""
-    return stream.record(xp.cuda.Event(disable_timing=True))
+def join_side_stream() -> None:
+    """Let what the current GPU is given from now on wait for what :func:`side_stream`, if there is one, was given."""
+    stream = _streams.get(xp.cuda.runtime.getDevice()) if xp is not np else None
+    if stream is not None:
+        xp.cuda.get_current_stream().wait_event(stream.record())
 
 
 @cache

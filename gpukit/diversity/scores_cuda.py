@@ -8,10 +8,10 @@ import numpy as np
 from gpukit.device.arrays import (
     Buffer,
     free_memory,
-    join_side_streams,
+    join_side_stream,
     resident_blocks,
     shared_memory,
-    side_streams,
+    side_stream,
     wait_for_gpu,
     xp,
 )
@@ -320,12 +320,12 @@ class CudaNetwork:
                     wait_for_gpu()
             elif length:
                 queue, beside = kernels.Queue(egos, places, start, length), members > SIDE_MEMBERS
-                with side_streams()[0] if beside else nullcontext():
+                with side_stream() if beside else nullcontext():
                     self._launch_shared(queue, params.k, lists, values, members, kind - kernels.TEAM_CLASSES)
                 aside = aside or beside
             start += length
         if aside:
-            join_side_streams()
+            join_side_stream()
         if self._patient:
             wait_for_gpu()
 

@@ -63,23 +63,6 @@ def test_a_part_of_an_array_may_have_another_shape_and_type(simulator):
     assert View(whole).part(8, (2, 3), kind).array.tolist() == [[1, 0, 2], [0, 3, 0]]
 
 
-def test_a_side_stream_waits_when_it_is_used_and_once(simulator):
-    from gpukit.device.arrays import _Side
-
-    done = []
-    stream = SimpleNamespace(
-        wait_event=lambda event: done.append(f"waits for {event}"),
-        __enter__=lambda: done.append("enters"),
-        __exit__=lambda *_: done.append("leaves"),
-    )
-    side = _Side(stream, "copies")
-    assert not done
-    for _ in range(2):
-        with side:
-            done.append("works")
-    assert done == ["waits for copies", *["enters", "works", "leaves"] * 2]
-
-
 def test_scalars_lie_where_the_kernel_looks(simulator):
     addresses, _keep = packed(simulator, KINDS, VALUES)
     c_types = (ctypes.c_int64, ctypes.c_uint64, ctypes.c_double, ctypes.c_bool, ctypes.c_int32)
