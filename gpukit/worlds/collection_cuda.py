@@ -8,7 +8,7 @@ import gc
 
 import numpy as np
 
-from gpukit.device.arrays import Buffer, OutOfMemory, xp
+from gpukit.device.arrays import Buffer, OutOfMemory, copy, xp
 from gpukit.device.launch import launch
 from gpukit.errors import DeviceError
 from gpukit.worlds import block_cuda, candidates_cuda, room, sample_cuda, samplers_cuda, walk_cuda
@@ -22,11 +22,10 @@ from gpukit.worlds.collection import (
     select_from,
     shared_out,
 )
-from gpukit.worlds.cover_cpu import sort_sets
+from gpukit.worlds.cover_cpu import gather_sets, sort_sets
 from gpukit.worlds.cover_cuda import Sets
 from gpukit.worlds.graph_cuda import SLACK, Batch, DeviceGraph, bytes_of, part_of, release
 from gpukit.worlds.reverse import NEVER, Ending, Reverse, Samples
-from gpukit.worlds.sets_cuda import DeviceSets, Piece
 
 VALUES = candidates_cuda.CHOSEN
 """Values of elements at most where a GPU chooses."""
@@ -54,7 +53,29 @@ TOO_FEW, NO_MEMORY = -1, -2
 """Instead of the members of a batch: it had room for fewer than it has, or its room was not to be had."""
 
 
-class CudaCollection(DeviceSets):
+class HostSets:
+    """Sets in host memory, in pieces."""
+
+    def __init__(self) -> None:
+        self.offsets: list[np.ndarray] = [np.zeros(1, np.int64)]
+        self.members: list[np.ndarray] = []
+        self.used = 0
+
+    def add(self, offsets: np.ndarray, members: np.ndarray) -> None:
+        """Append sets."""
+        self.offsets.append(offsets[1:] + self.used)
+        self.members.append(members)
+        self.used += len(members)
+
+    def sets(self, size: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return offsets and members of the first ``size`` sets."""
+        self.offsets = [np.concatenate(self.offsets)]
+        self.members = [np.concatenate(self.members) if self.members else np.empty(0, np.int32)]
+        offsets = self.offsets[0][: size + 1]
+        return offsets, self.members[0][: offsets[-1]]
+
+
+class CudaCollection:
     """An RR collection on the current GPU; it moves to host memory when it outgrows the device.
 
     Parameters
@@ -86,8 +107,13 @@ class CudaCollection(DeviceSets):
         graph: DeviceGraph | None = None,
         ending: Ending = NEVER,
     ) -> None:
-        super().__init__(reverse, graph or DeviceGraph(reverse))
-        self.seed, self.first, self.ids, self.ending = seed, first, 0, ending
+        self.reverse, self.seed, self.first, self.ending = reverse, seed, first, ending
+        self.graph = graph or DeviceGraph(reverse)
+        self.size = self.drawn = self.ids = self._used = self._found = 0
+        self._mean = self.graph.mean or 32.0
+        self._host: HostSets | None = None
+        self._counts = Buffer(reverse.elements, np.int32, 0)
+        self._give_back()
         self._marks = Buffer(ending.marks & np.uint8(ending.all_marks))
         usual = (reverse.model, reverse.sampler, reverse.rounds) == ("lt", "skip", 1) and len(ending.marks) == 0
         walks = usual and self.graph.link()
@@ -245,7 +271,7 @@ class CudaCollection(DeviceSets):
             self._release()
         if found is not None:
             return found
-        sets = self._sets()
+        sets = self._sets(self.size)
         with shared_out(*sets, self.reverse.elements) as shares:
             return select_from(self.reverse, *sets, shares, query)
 
@@ -275,7 +301,7 @@ class CudaCollection(DeviceSets):
                 return self.graph.chooser.coverage(self._on_device(), self.drawn, seeds)
             except OutOfMemory:
                 self._release()
-        return coverage_of(self.reverse.elements, *self._sets(), seeds)
+        return coverage_of(self.reverse.elements, *self._sets(self.size), seeds)
 
     def ended(self) -> int:
         """Return how many sets ended early and have no member that stands for them."""
@@ -284,15 +310,9 @@ class CudaCollection(DeviceSets):
 
     def export(self) -> tuple[np.ndarray, np.ndarray]:
         """Return offsets (int64) and members (int32) in host memory, members of a set ascending."""
-        offsets, members = self._sets()
+        offsets, members = self._sets(self.size)
         sort_sets(offsets, members)
         return offsets, members
-
-    def piece(self, low: int, count: int) -> Piece:
-        """Draw ``count`` sets from id ``first + low`` on and return where they are."""
-        sets, used = self.drawn, self._used
-        self.append(low, count)
-        return Piece(sets, self.drawn, used, self._used)
 
     def clear(self) -> None:
         """Forget all sets and the memory they took, but not how large they were."""
@@ -300,3 +320,111 @@ class CudaCollection(DeviceSets):
         self._counts.array.fill(0)
         self._host = None
         self._give_back()
+
+    def _give_back(self) -> None:
+        """Give back the memory that grows with the number of sets."""
+        self._starts, self._sizes, self._entries = Buffer(0, np.int64), Buffer(0, np.int32), Buffer(0, np.int64)
+
+    def members(self) -> int:
+        """Return the number of members of all sets."""
+        if self._host is not None:
+            return int(self._host.sets(self.size)[0][-1])
+        return self._used if self.size == self.drawn else int(self._sizes.host(self.size).sum(dtype=np.int64))
+
+    def held(self) -> int:
+        """Return the bytes of device memory that belong to this collection alone."""
+        return sum(int(one.array.nbytes) for one in (self._starts, self._sizes, self._entries, self._counts))
+
+    def _pairs_of_a_set(self) -> float:
+        """Return for how many members of a set there is to be room."""
+        return self.graph.slack * self._mean * self.reverse.rounds
+
+    def _memory(self) -> int:
+        """Return the bytes that entries, sets, sampler and selection may take (``room.py``)."""
+        return self.held() + self.graph.spare() - 2 * room.COUNTER * self.reverse.elements
+
+    def _held(self) -> room.Held:
+        return room.Held(len(self._entries), len(self._starts), self._used)
+
+    def _target(self, count: int) -> int:
+        """Return how many sets there is to be room for when so many are to come; on the host, they leave by batches."""
+        return 0 if self._host is not None else 9 * (self.drawn + count) // 8
+
+    def _give_back_index(self, pairs: int, sets: int) -> None:
+        """Give back what seeds were chosen by where so many pairs and sets find no room, or others were chosen from."""
+        index = self.graph.chooser.index_bytes()
+        if not index:
+            return
+        entries, places, used = self._held()
+        if used + pairs > entries or sets > places or index > room.INDEXED * used + room.COVERED * places:
+            self.graph.chooser.forget_index()
+
+    def _most_pairs(self, memory: int, count: int, pair: int = room.PAIR) -> int:
+        """Return the most pairs of a batch when so many sets are to come, and there is so much memory."""
+        held, sets = self._held(), self._target(count)
+        pairs = room.most_pairs(memory, held, sets, pair)
+        if self._host is not None:  # the sets of a batch, which are no more than these
+            sets = min(count, int(max(0, pairs) / self._pairs_of_a_set()))
+            pairs = room.most_pairs(memory, held, sets, pair)
+        return pairs
+
+    def _sets(self, size: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return offsets and members of the first ``size`` sets in host memory, in the order of their numbers."""
+        return self._fetched(size) if self._host is None else self._host.sets(size)
+
+    def _fetched(self, size: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the same where the sets are on the device."""
+        offsets = np.zeros(size + 1, np.int64)
+        np.cumsum(self._sizes.host(size), out=offsets[1:])
+        members = np.empty(int(offsets[-1]), np.int32)
+        gather_sets(self._starts.host(size), offsets, self._entries.host(self._used), members)
+        return offsets, members
+
+    def take_over(self, other: "CudaCollection") -> None:
+        """Copy the sets and counters of another collection, on any GPU, to the end of this one."""
+        count, members = other.drawn, other._used
+        if self._host is None and (other._host is not None or not self._make_room(count, members)):
+            self._spill()
+        if self._host is not None:
+            self._host.add(*other._sets(count))
+        else:
+            starts = self._starts.array[self.drawn : self.drawn + count]
+            entries = self._entries.array[self._used : self._used + members]
+            copy(starts, other._starts.array[:count])
+            copy(self._sizes.array[self.drawn : self.drawn + count], other._sizes.array[:count])
+            copy(entries, other._entries.array[:members])
+            starts += self._used
+            entries += self.drawn << 32
+            self._used += members
+        self.drawn += count
+        counts = xp.empty_like(self._counts.array)
+        copy(counts, other._counts.array)
+        self._counts.array += counts
+
+    def _make_room(self, count: int, members: int) -> bool:
+        """Make room for more sets if there is any; return whether there is."""
+        self._give_back_index(members, self._target(count))
+        memory = self._memory()
+        if self._most_pairs(memory, count, 0) < members:
+            return False
+        places = room.most_entries(memory, self._held(), self._target(count), 0)
+        try:
+            for array in (self._starts, self._sizes):
+                array.reserve(self.drawn + count, self.drawn, self._target(count))
+            self._entries.reserve(self._used + members, self._used, min(places, 2 * (self._used + members)))
+        except OutOfMemory:
+            return False
+        return True
+
+    def _spill(self) -> None:
+        """Move the collection to host memory, where it stays from now on."""
+        self._host = HostSets()
+        self._move_to_host(self.drawn)
+        release(self.graph.work)
+        self.graph.chooser.forget_index()
+        self._give_back()
+
+    def _move_to_host(self, batch: int) -> None:
+        assert self._host is not None
+        self._host.add(*self._fetched(batch))
+        self._used = 0

@@ -7,17 +7,16 @@ from typing import Any
 import numpy as np
 
 from gpukit.device.arrays import on_gpu, wait_for_gpu, xp
-from gpukit.worlds.collection import Query, Report, Sampler, Selection, check_ids
-from gpukit.worlds.collection_cuda import CudaCollection, Piece
+from gpukit.worlds.collection import Report, Sampler
+from gpukit.worlds.collection_cuda import CudaCollection
 from gpukit.worlds.graph_cuda import DeviceGraph, placement
 from gpukit.worlds.reverse import NEVER, Ending, Reverse
 
 
-class MultiCudaCollection:
-    """An RR collection drawn by several GPUs; ids are split among them, and the first GPU selects.
+class MultiCudaCollection(CudaCollection):
+    """An RR collection drawn by several GPUs: they share the ids, and their sets move to the first GPU.
 
-    Sets stay on the GPU that drew them until a selection, coverage or export asks for them; then they move to the
-    first. Edges that one GPU has no room for lie in parts on all of them.
+    Edges that one GPU has no room for lie in parts on all of them.
 
     Parameters
     ----------
@@ -25,8 +24,8 @@ class MultiCudaCollection:
         As for :class:`CudaCollection`; ``memory`` counts for each GPU.
     gpus : sequence of int
         CUDA device numbers, at least one; the first must be current.
-    graph : dict, optional
-        Graph arrays by GPU, filled and shared with other collections.
+    graphs : dict, optional
+        Graph arrays by GPU, of another collection.
     """
 
     def __init__(
@@ -38,30 +37,26 @@ class MultiCudaCollection:
         gpus: Sequence[int],
         sampler: Sampler | None = None,
         memory: int | None = None,
-        graph: "dict[int, DeviceGraph] | None" = None,
+        graphs: dict[int, DeviceGraph] | None = None,
         ending: Ending = NEVER,
     ) -> None:
-        self.reverse, self.first, self.size, self.ids = reverse, first, 0, 0
-        self.gpus = tuple(gpus)
-        self.graph: dict[int, DeviceGraph] = {} if graph is None else graph
+        self._gpus, distinct = tuple(gpus), list(dict.fromkeys(gpus))
         # A thread per GPU: parts on one share its working space. The simulator runs one kernel at a time.
-        self._pool = ThreadPoolExecutor(1 if xp is np else len(set(self.gpus)))
+        self._pool = ThreadPoolExecutor(1 if xp is np else len(distinct))
+        if graphs is None:
+            placed = placement(reverse, self._gpus)
+            made = self._on_each(distinct, lambda: DeviceGraph(reverse, placed))
+            graphs = dict(zip(distinct, made, strict=True))
+        self.graphs = graphs
 
-        placed = None if self.graph else placement(reverse, self.gpus)
+        def part(graph: DeviceGraph) -> CudaCollection:
+            return CudaCollection(reverse, seed, first, sampler=sampler, memory=memory, graph=graph, ending=ending)
 
-        def build(gpu: int) -> CudaCollection:
-            if gpu not in self.graph:
-                self.graph[gpu] = DeviceGraph(reverse, placed)
-            return CudaCollection(
-                reverse, seed, first, sampler=sampler, memory=memory, graph=self.graph[gpu], ending=ending
-            )
+        self._parts = self._on_each(self._gpus, part, [graphs[gpu] for gpu in self._gpus])
+        graph = graphs[self._gpus[0]]
+        super().__init__(reverse, seed, first, sampler=sampler, memory=memory, graph=graph, ending=ending)
 
-        self._parts = self._on_each(build, self.gpus)
-        self._whole = build(self.gpus[0])
-        self._pieces: list[tuple[CudaCollection, Piece]] = []
-        self.drawn = 0
-
-    def _on_each(self, function: Callable, *arguments: Sequence) -> list:
+    def _on_each(self, gpus: Sequence[int], function: Callable, *arguments: Sequence) -> list:
         """Call ``function`` once per GPU, in a thread where that GPU is current."""
 
         def call(gpu: int, *rest: Any) -> Any:
@@ -70,60 +65,15 @@ class MultiCudaCollection:
                 wait_for_gpu()
                 return result
 
-        return list(self._pool.map(call, self.gpus, *arguments))
+        return list(self._pool.map(call, gpus, *arguments))
 
-    def extend(self, size: int, report: Report | None = None) -> None:
-        """Draw sets until there are ``size``."""
-        while size > self.drawn:
-            self._append(self.reverse.ids_for(size - self.drawn))
-            if report is not None:
-                report(self.drawn)
-        self.size = max(self.size, size)
-
-    def extend_over(self, ids: int) -> None:
-        """Draw the sets of the first ``ids`` sample ids, however many these are; nothing was drawn before."""
-        self._append(ids)
-        self.size = self.drawn
-
-    def _append(self, ids: int) -> None:
-        """Draw the sets of the next ids, a part of them on each GPU."""
-        check_ids(self.first, self.ids + ids)
-        bounds = np.linspace(self.ids, self.ids + ids, len(self.gpus) + 1).astype(np.int64).tolist()
-        pieces = self._on_each(
-            lambda part, low, high: part.piece(low, high - low), self._parts, bounds[:-1], bounds[1:]
-        )
-        self._pieces.extend(zip(self._parts, pieces, strict=True))
-        self.drawn += sum(piece.sets_end - piece.sets for piece in pieces)
-        self.ids += ids
-
-    def _gathered(self) -> CudaCollection:
-        """Return the collection on the first GPU, with all sets in the order of their ids."""
-        for part, piece in self._pieces:
-            self._whole.take_over(part, piece)
-        if self._pieces:
-            for part in self._parts:
-                self._whole.take_counts(part)
-        self._on_each(lambda part: part.clear(), self._parts)
-        self._pieces.clear()
-        self._whole.size = self.size
-        return self._whole
-
-    def members(self) -> int:
-        """Return the number of members of all sets."""
-        return self._gathered().members()
-
-    def select(self, query: Query) -> Selection:
-        """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`)."""
-        return self._gathered().select(query)
-
-    def coverage(self, seeds: np.ndarray) -> np.ndarray:
-        """Return, as int64 (len(seeds) + 1,), how many sets the first i seeds cover."""
-        return self._gathered().coverage(seeds)
-
-    def ended(self) -> int:
-        """Return how many sets ended early and have no member that stands for them."""
-        return self._gathered().ended()
-
-    def export(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return offsets (int64) and members (int32) in host memory, members of a set ascending."""
-        return self._gathered().export()
+    def append(self, low: int, count: int, report: Report | None = None) -> None:
+        """Draw a part of the sets on each GPU, and number them on."""
+        bounds = np.linspace(low, low + count, len(self._gpus) + 1).astype(np.int64)
+        starts, counts = bounds[:-1].tolist(), np.diff(bounds).tolist()
+        self._on_each(self._gpus, CudaCollection.append, self._parts, starts, counts)
+        for part in self._parts:
+            self.take_over(part)
+        self._on_each(self._gpus, CudaCollection.clear, self._parts)
+        if report is not None:
+            report(self.drawn)

@@ -38,9 +38,10 @@ def make_collection(
         return CpuCollection(reverse, seed, first, device.threads if device is not None else 1, ending)
     from gpukit.worlds import collection_cuda
 
-    graph = getattr(share_graph_with, "graph", None)
     if len(device.gpus) == 1:
+        graph = getattr(share_graph_with, "graph", None)
         return collection_cuda.CudaCollection(reverse, seed, first, sampler=sampler, graph=graph, ending=ending)
     from gpukit.worlds.collection_devices import MultiCudaCollection
 
-    return MultiCudaCollection(reverse, seed, first, gpus=device.gpus, sampler=sampler, graph=graph, ending=ending)
+    graphs = getattr(share_graph_with, "graphs", None)
+    return MultiCudaCollection(reverse, seed, first, gpus=device.gpus, sampler=sampler, graphs=graphs, ending=ending)

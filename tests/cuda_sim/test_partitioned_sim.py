@@ -84,9 +84,9 @@ def test_sets_of_a_graph_in_parts_equal_the_cpu(held_back, random_graph, model, 
     elsewhere = held_back(limit)
     cpu, several = CpuCollection(reverse, 5), MultiCudaCollection(reverse, 5, gpus=GPUS, memory=1 << 20)
     assert elsewhere and set(elsewhere) == {("gpus", 4 * len(reverse.indices))}
-    assert several.graph[0].indices.array is several.graph[1].indices.array
-    again = MultiCudaCollection(reverse, 5, 20, gpus=GPUS, graph=several.graph)
-    assert again.graph is several.graph and len(elsewhere) <= 2
+    assert several.graphs[0].indices.array is several.graphs[1].indices.array
+    again = MultiCudaCollection(reverse, 5, 20, gpus=GPUS, graphs=several.graphs)
+    assert again.graphs is several.graphs and len(elsewhere) <= 2
     for one in (cpu, several):
         one.extend(20)
     for a, b in zip(cpu.export(), several.export(), strict=True):
