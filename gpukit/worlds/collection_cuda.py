@@ -221,7 +221,6 @@ class CudaCollection:
 
     def _room(self, count: int, limit: int) -> tuple[int, int]:
         """Return the most pairs of the next batch, and the memory; a collection that leaves few goes to the host."""
-        self._give_back_index(int(self._pairs_of_a_set() * count) + SPARE_PAIRS, max(self._target(count), count))
         memory = self._memory()
         pairs = self._most_pairs(memory, count)
         if self._used and self._host is None and pairs * room.PAIR < memory // SPILL_SHARE:
@@ -268,7 +267,7 @@ class CudaCollection:
             found = self._select_on_device(query) if self._host is None else None
         except OutOfMemory:
             found = None
-            self._release()
+            release(self.graph.work)
         if found is not None:
             return found
         sets = self._sets(self.size)
@@ -280,7 +279,7 @@ class CudaCollection:
         own = query.own
         if own is not None and own.unit * self.size + own.highest * own.scale > VALUES:
             return None
-        return self.graph.chooser.select(self._on_device(), self.drawn, query)
+        return self.graph.chooser.select(self._on_device(), query)
 
     def _on_device(self) -> Sets:
         """Return the first ``size`` sets, for kernels."""
@@ -289,18 +288,13 @@ class CudaCollection:
             self.size == self.drawn,
         )  # fmt: skip
 
-    def _release(self) -> None:
-        """Give back what a selection may take."""
-        release(self.graph.work)
-        self.graph.chooser.release()
-
     def coverage(self, seeds: np.ndarray) -> np.ndarray:
         """Return, as int64 (len(seeds) + 1,), how many sets the first i seeds cover."""
         if self._host is None:
             try:
-                return self.graph.chooser.coverage(self._on_device(), self.drawn, seeds)
+                return self.graph.chooser.coverage(self._on_device(), seeds)
             except OutOfMemory:
-                self._release()
+                release(self.graph.work)
         return coverage_of(self.reverse.elements, *self._sets(self.size), seeds)
 
     def ended(self) -> int:
@@ -350,15 +344,6 @@ class CudaCollection:
         """Return how many sets there is to be room for when so many are to come; on the host, they leave by batches."""
         return 0 if self._host is not None else 9 * (self.drawn + count) // 8
 
-    def _give_back_index(self, pairs: int, sets: int) -> None:
-        """Give back what seeds were chosen by where so many pairs and sets find no room, or others were chosen from."""
-        index = self.graph.chooser.index_bytes()
-        if not index:
-            return
-        entries, places, used = self._held()
-        if used + pairs > entries or sets > places or index > room.INDEXED * used + room.COVERED * places:
-            self.graph.chooser.forget_index()
-
     def _most_pairs(self, memory: int, count: int, pair: int = room.PAIR) -> int:
         """Return the most pairs of a batch when so many sets are to come, and there is so much memory."""
         held, sets = self._held(), self._target(count)
@@ -403,7 +388,6 @@ class CudaCollection:
 
     def _make_room(self, count: int, members: int) -> bool:
         """Make room for more sets if there is any; return whether there is."""
-        self._give_back_index(members, self._target(count))
         memory = self._memory()
         if self._most_pairs(memory, count, 0) < members:
             return False
@@ -421,7 +405,6 @@ class CudaCollection:
         self._host = HostSets()
         self._move_to_host(self.drawn)
         release(self.graph.work)
-        self.graph.chooser.forget_index()
         self._give_back()
 
     def _move_to_host(self, batch: int) -> None:

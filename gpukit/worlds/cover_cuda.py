@@ -139,7 +139,8 @@ class Shared(namedtuple("Shared", "current local quota best sums todo_start todo
         New sets: those of warps from the front, those of the block from the back.
     todo : int32 array, shape (2,)
         How many these are. Of 32 bits, as a multiprocessor adds 64 bits by trying again and again.
-    few : int64 array, shape (3,)
+    few : int64 array, shape (2,)
+        The bucket of the candidates; the bounds of the list of a seed's sets.
     """
 
 
@@ -148,59 +149,32 @@ class Shared(namedtuple("Shared", "current local quota best sums todo_start todo
 def _largest(snapshot, row, candidates, total, n, rounds, round_, k, block):
     """Return the sum of the k largest values of a snapshot row in a round, or of all if there are fewer; one block.
 
-    Radix selection finds the k-th largest value 8 bits at a time, then one pass adds up the larger ones. What the block
-    holds of candidates and threads is overwritten.
+    The k-th largest value is found bit by bit; it is 0 if there are fewer. What the block holds of candidates and
+    threads is overwritten.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
-    values, histogram, few = block.current, block.local, block.few
-    if tid == 0:
-        histogram[0] = 0
-    cuda.syncthreads()
-    highest = int32(0)
+    values, reached, kth = block.current, block.local, int32(0)
     for c in range(tid, total, block_size):
         mine = rounds == 1 or candidates[c] // n == round_
         values[c] = snapshot[row, c] if mine else int32(-1)
-        highest = max(highest, values[c])
-    cuda.atomic.max(histogram, 0, highest)
-    cuda.syncthreads()
-    highest = histogram[0]
-    prefix, rest = int64(0), int64(k)
-    for shift in (24, 16, 8, 0):
-        if shift > 0 and highest >> shift == 0:
-            continue
-        cuda.syncthreads()
-        for b in range(tid, 256, block_size):
-            histogram[b] = 0
-        cuda.syncthreads()
-        for c in range(tid, total, block_size):
-            value = int64(values[c])
-            if value >> (shift + 8) == prefix >> (shift + 8):
-                cuda.atomic.add(histogram, (value >> shift) & 255, 1)
-        cuda.syncthreads()
+    for bit in range(30, -1, -1):
         if tid == 0:
-            digit, above = 255, int64(0)
-            while digit > 0 and above + histogram[digit] < rest:
-                above += histogram[digit]
-                digit -= 1
-            few[0] = digit
-            few[1] = rest - above
-            few[2] = above + histogram[digit]
+            reached[0] = 0
         cuda.syncthreads()
-        prefix += few[0] << shift
-        short = few[2] < rest
-        rest = few[1]
-        if short:
-            prefix = int64(-1)
-            break
+        trial, some = int32(kth | int32(1) << bit), int32(0)
+        for c in range(tid, total, block_size):
+            some += int32(values[c] >= trial)
+        cuda.atomic.add(reached, 0, some)
+        cuda.syncthreads()
+        if reached[0] >= k:
+            kth = trial
+        cuda.syncthreads()
     part = int64(0)
     for c in range(tid, total, block_size):
-        if int64(values[c]) > prefix:
-            part += int64(values[c])
+        part += max(int64(0), int64(values[c]) - kth)
     block.sums[tid] = part
     add_up(block.sums)
-    result = block.sums[block_size - 1]
-    if prefix > 0:
-        result += prefix * rest
+    result = block.sums[block_size - 1] + int64(k) * kth
     cuda.syncthreads()
     return result
 
@@ -393,7 +367,7 @@ def greedy(sets, query, work, answer, control):
         cuda.shared.array(BLOCK, int64),
         cuda.shared.array(BLOCK, int32),
         cuda.shared.array(2, int32),
-        cuda.shared.array(3, int64),
+        cuda.shared.array(2, int64),
     )
     forced, few = query.forced, block.few
     _clear(me, sets, query, work, block.quota)

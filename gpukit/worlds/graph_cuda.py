@@ -1,7 +1,7 @@
 """A graph on a GPU, ready for sampling, with what the collections of its RR sets share there."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 from weakref import ref
 
 import numpy as np
@@ -25,13 +25,6 @@ ELEMENT_BYTES = 10
 
 SLACK = 1.25
 """Room for pairs at first, as a multiple of those that are expected; more once blocks had too little for large sets."""
-
-
-class Holder(Protocol):
-    """A collection, as its graph sees it."""
-
-    def held(self) -> int:
-        """Return the bytes of device memory that belong to it alone."""
 
 
 ARRAYS = ("rows", "indptr", "indices", "accept", "thresholds", "lt_prefix", "roots")
@@ -89,12 +82,12 @@ class DeviceGraph:
         self.chooser = Chooser(reverse)
         self.no_ids, self.no_marks, self.not_met = Buffer(0, np.int64), Buffer(0, np.uint8), Buffer(1, np.int32, 0)
         # Weak: a collection holds its graph, and gives its memory back when nobody uses it; a WeakSet is slow to read.
-        self.collections: list[ref[Holder]] = []
+        self.collections: list[ref[Any]] = []
         self.budget = 0
         self.mean: float | None = None
         self.slack = SLACK
 
-    def add(self, collection: Holder, memory: int | None) -> None:
+    def add(self, collection: Any, memory: int | None) -> None:
         """Take note of a collection; the first one finds the budget, unless it is given."""
         if memory is not None or not self.budget:
             self.budget = int(room.SHARE * free_memory()) if memory is None else memory

@@ -16,9 +16,8 @@ Of a collection with U members, a batch of p pairs that makes T sets has at once
 where C >= U + p, the places of the entries afterwards, is E if that is enough. While they grow, old and new are there
 at once. PAIR is what the sampler takes, which stays until the next batch: 8 for the queue, 4 for ranks and up to 32 for
 hash tables, or 40 for the logs of walks; the sampler of gIM makes its bitmaps and lists as large as that. A selection
-takes 4 for each member (inverted index) and 4 for each set (covered, or earliest where it judges). These stay for the
-next one where entries and sets do not grow, since as much is counted for that; else they are given back first. The sets
-of a collection in host memory are those of a batch; to have room for them, p is first found without.
+takes 4 for each member (inverted index) and 4 for each set (covered, or earliest where it judges) while it runs. The
+sets of a collection in host memory are those of a batch; to have room for them, p is first found without.
 """
 
 from typing import NamedTuple

@@ -34,7 +34,7 @@ class Chooser:
     def __init__(self, reverse: Reverse) -> None:
         self.n, self.rounds, elements = reverse.n, reverse.rounds, reverse.elements
         words, candidates = (elements + 31) // 32, candidates_cuda.MAX_CANDIDATES
-        self.work = Work(
+        self.work = dict(
             remaining=Buffer(elements, np.int32),
             histogram=Buffer(candidates_cuda.BUCKETS * candidates_cuda.EPOCHS, np.int32),
             candidates=Buffer(candidates, np.int32),
@@ -42,42 +42,15 @@ class Chooser:
             parts=Buffer(words, np.int64),
             list_start=Buffer(candidates, np.int64),
             list_end=Buffer(candidates, np.int64),
-            inverted=Buffer(0, np.int32),
-            covered=Buffer(0, np.int32),
             taken=Buffer((4, candidates), np.int32),
-            snapshot=Buffer((0, candidates), np.int32),
         )
         self.state = Buffer(elements, np.uint8)
         self.position = Buffer(elements, np.int32, 2**31 - 1)
 
-    def release(self) -> None:
-        """Give back what grows with the number of seeds."""
-        self.work = self.work._replace(snapshot=Buffer((0, candidates_cuda.MAX_CANDIDATES), np.int32))
-
-    def index_bytes(self) -> int:
-        """Return the bytes that grow with the number of members and of sets, and stay for the next selection."""
-        return int(self.work.inverted.array.nbytes + self.work.covered.array.nbytes)
-
-    def forget_index(self) -> None:
-        """Give these back."""
-        self.work = self.work._replace(inverted=Buffer(0, np.int32), covered=Buffer(0, np.int32))
-
-    def select(self, sets: Sets, drawn: int, query: Query) -> Selection | None:
-        """Choose seeds (:func:`gpukit.worlds.cover_cpu.greedy`); return None if the candidates did not suffice.
-
-        Parameters
-        ----------
-        sets : Sets
-        drawn : int
-            For how many sets to make room.
-        query : Query
-        """
+    def select(self, sets: Sets, query: Query) -> Selection | None:
+        """Choose seeds (:func:`gpukit.worlds.cover_cpu.greedy`); return None if the candidates did not suffice."""
         k, forced, blocked, bounds, own = query
         picks = k * self.rounds
-        if len(self.work.snapshot) < picks + 1:
-            self.work = self.work._replace(snapshot=Buffer((picks + 1, candidates_cuda.MAX_CANDIDATES), np.int32))
-        self.work.inverted.reserve(sets.used, 0, sets.used)
-        self.work.covered.reserve(drawn, 0, drawn)
         self.state.array.fill(FREE)
         if blocked is not None:
             self.state.array[:] = xp.asarray(blocked.astype(np.uint8))
@@ -95,7 +68,12 @@ class Chooser:
         ends = [picks, 2 * picks, 3 * picks + 1]
         results = Buffer(ends[-1] + CONTROL, np.int64, 0)
         seeds, gains, largest, control = map(View, xp.split(results.array, ends))
-        work = Work(*(one.view for one in self.work))
+        work = Work(
+            inverted=Buffer(sets.used, np.int32).view,
+            covered=Buffer(sets.size, np.int32).view,
+            snapshot=Buffer((picks + 1, candidates_cuda.MAX_CANDIDATES), np.int32).view,
+            **{name: one.view for name, one in self.work.items()},
+        )
         _launch(cover_cuda.greedy, sets.used, sets, asked, work, Answer(seeds, gains, largest), control)
         found, worth, terms, outcome = np.split(results.host(), ends)
         if outcome[cover_cuda.STATUS] != cover_cuda.DONE:
@@ -104,10 +82,9 @@ class Chooser:
         covered = worth if own is None else (worth - own.of(found)) // own.unit
         return Selection(found.astype(np.int32), covered, terms if bounds else None)
 
-    def coverage(self, sets: Sets, drawn: int, seeds: np.ndarray) -> np.ndarray:
+    def coverage(self, sets: Sets, seeds: np.ndarray) -> np.ndarray:
         """Return, as int64 (len(seeds) + 1,), how many sets the first i seeds cover."""
-        earliest, totals = self.work.covered, Buffer(len(seeds) + 1, np.int64, 0)  # each selection clears ``covered``
-        earliest.reserve(drawn, 0, drawn)
+        earliest, totals = Buffer(sets.size, np.int32), Buffer(len(seeds) + 1, np.int64, 0)
         sequence = Buffer(seeds.astype(np.int64))
         _launch(cover_cuda.coverage, sets.used, sets, sequence.view, self.position.view, earliest.view, totals.view)
         return np.concatenate([[0], np.cumsum(totals.host()[:-1])])

@@ -122,18 +122,6 @@ def test_two_collections_stay_within_the_budget(simulator, make_graph, pool, bud
     check(two)
 
 
-def test_what_seeds_were_chosen_by_is_given_back_before_sets_grow(simulator, make_graph, pool):
-    one, two = collections(make_graph, 100 << 20)
-    chooser = one.graph.chooser
-    one.extend(20_000)
-    one._select_on_device(Query(1))
-    assert chooser.index_bytes() > 4 * one._used
-    one._give_back_index(len(one._entries) - one._used, one.drawn)
-    assert chooser.index_bytes() > 4 * one._used
-    two.extend(10)
-    assert chooser.index_bytes() < 100
-
-
 def test_sets_on_the_way_to_the_host_find_room_beside_their_members(simulator, make_graph, pool):
     one, _ = collections(make_graph, 24 << 20)
     one.extend(40_000)
@@ -186,7 +174,6 @@ def test_selections_that_find_no_memory_are_done_on_the_host(simulator, make_gra
         own.extend(40_000)
     expected = one.select(Query(2))
     hits = two.coverage(expected.seeds)
-    one.graph.chooser.release()
     pool.limit = pool.alive + 1000
     found = one.select(Query(2))
     assert np.array_equal(found.seeds, expected.seeds) and np.array_equal(two.coverage(found.seeds), hits)
