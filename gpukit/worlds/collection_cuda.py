@@ -5,6 +5,7 @@ took it, the collection moves to host memory, or draws fewer sets at a time.
 """
 
 import gc
+from contextlib import suppress
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from gpukit.worlds.collection import (
 )
 from gpukit.worlds.cover_cpu import gather_sets, sort_sets
 from gpukit.worlds.cover_cuda import Sets
-from gpukit.worlds.graph_cuda import SLACK, Batch, DeviceGraph, bytes_of, part_of, release
+from gpukit.worlds.graph_cuda import SLACK, Batch, DeviceGraph, part_of
 from gpukit.worlds.reverse import NEVER, Ending, Reverse, Samples
 
 VALUES = candidates_cuda.CHOSEN
@@ -183,25 +184,21 @@ class CudaCollection:
                 members = self._draw(part_of(samples, low, batch), pairs, memory, self._target(left))
             except OutOfMemory:
                 members = NO_MEMORY  # below no frame holds the arrays of the attempt any more
-            if members == NO_MEMORY:
-                release(self.graph.work)
-                if self._used and self._host is None:
-                    self._spill()
-                elif pairs > MIN_PAIRS:
-                    limit = max(MIN_PAIRS, pairs // 4)
-                else:
-                    raise DeviceError(
-                        f"a batch of {MIN_PAIRS} pairs finds no room on the GPU, {self.graph.budget / 2**20:.0f} MiB "
-                        "of which were for RR sets at first; end what else runs there, or use --device cpu"
-                    )
-            elif members == TOO_FEW and not all_room and self.graph.mean is None:
+            if members == TOO_FEW and not all_room and self.graph.mean is None:
                 self._mean *= 4
             elif members == TOO_FEW and not all_room:
                 self.graph.slack *= 4
             elif members == TOO_FEW and batch > 1:
                 batch = max(1, batch // 4)
-            elif members == TOO_FEW and self._used and self._host is None:
+            elif members < 0 and self._used and self._host is None:
                 self._spill()
+            elif members == NO_MEMORY and pairs > MIN_PAIRS:
+                limit = max(MIN_PAIRS, pairs // 4)
+            elif members == NO_MEMORY:
+                raise DeviceError(
+                    f"a batch of {MIN_PAIRS} pairs finds no room on the GPU, {self.graph.budget / 2**20:.0f} MiB "
+                    "of which were for RR sets at first; end what else runs there, or use --device cpu"
+                )
             elif members == TOO_FEW:
                 raise DeviceError(
                     f"one RR set needs more than the {self.graph.budget / 2**20:.0f} MiB of device memory there "
@@ -226,10 +223,7 @@ class CudaCollection:
         if self._used and self._host is None and pairs * room.PAIR < memory // SPILL_SHARE:
             self._spill()
             return self._room(count, limit)
-        pairs = max(MIN_PAIRS, min(pairs, limit))
-        if bytes_of(self.graph.work) > room.PAIR * pairs:
-            release(self.graph.work)
-        return pairs, memory
+        return max(MIN_PAIRS, min(pairs, limit)), memory
 
     def _draw(self, samples: Samples, pairs: int, memory: int, target: int = 0) -> int:
         """Draw a batch of sets and return how many members they have, or TOO_FEW.
@@ -255,7 +249,6 @@ class CudaCollection:
             self._found += control[block_cuda.VISITED if len(self.ending.marks) else block_cuda.MEMBER_TAIL]
             return int(control[block_cuda.MEMBER_TAIL])
         self._counts.array[:] = before
-        release(self.graph.work, "visited", "found")  # bits of elements that found no place are still set
         if walks and control[block_cuda.OVERFLOW] == walk_cuda.DEEP:
             self._sampler = samplers_cuda.skip
             return self._draw(samples, pairs, memory, target)
@@ -267,7 +260,6 @@ class CudaCollection:
             found = self._select_on_device(query) if self._host is None else None
         except OutOfMemory:
             found = None
-            release(self.graph.work)
         if found is not None:
             return found
         sets = self._sets(self.size)
@@ -291,10 +283,8 @@ class CudaCollection:
     def coverage(self, seeds: np.ndarray) -> np.ndarray:
         """Return, as int64 (len(seeds) + 1,), how many sets the first i seeds cover."""
         if self._host is None:
-            try:
+            with suppress(OutOfMemory):
                 return self.graph.chooser.coverage(self._on_device(), seeds)
-            except OutOfMemory:
-                release(self.graph.work)
         return coverage_of(self.reverse.elements, *self._sets(self.size), seeds)
 
     def ended(self) -> int:
@@ -404,7 +394,6 @@ class CudaCollection:
         """Move the collection to host memory, where it stays from now on."""
         self._host = HostSets()
         self._move_to_host(self.drawn)
-        release(self.graph.work)
         self._give_back()
 
     def _move_to_host(self, batch: int) -> None:

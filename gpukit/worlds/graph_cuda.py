@@ -17,9 +17,6 @@ from gpukit.worlds.select_cuda import Chooser
 HOP_SHARE = 4
 """Walks are drawn where the rows beside the edges take at most this part of the free memory."""
 
-SAMPLERS = ("search", "log", "visited", "found")
-"""Working space of samplers, made for a batch and kept for the next."""
-
 ELEMENT_BYTES = 10
 """Working space of selections for an element: counts (4), state (1), position (4), two words for 32 elements."""
 
@@ -47,8 +44,6 @@ class DeviceGraph:
         The graph, for kernels.
     hops : Buffer or None
         The row of its tail beside each edge, once :meth:`link` made it.
-    work : dict of Buffer
-        Working space of samplers.
     chooser : Chooser
         What selects from any of the collections.
     no_ids, no_marks, not_met : Buffer
@@ -78,7 +73,6 @@ class DeviceGraph:
         views = {name: one.view for name, one in on_device.items() if name in Tables._fields}
         self.tables: Tables = reverse.tables._replace(**views)
         self.hops: Buffer | None = None
-        self.work: dict[str, Buffer] = {}
         self.chooser = Chooser(reverse)
         self.no_ids, self.no_marks, self.not_met = Buffer(0, np.int64), Buffer(0, np.uint8), Buffer(1, np.int32, 0)
         # Weak: a collection holds its graph, and gives its memory back when nobody uses it; a WeakSet is slow to read.
@@ -136,14 +130,3 @@ def part_of(samples: Samples, low: int, count: int) -> Samples:
     if len(samples.kept):
         return samples._replace(size=count, kept=Buffer(samples.kept.array[low : low + count]).view)
     return samples._replace(first=samples.first + low, size=count, kept=samples.kept.view)
-
-
-def bytes_of(samplers: dict[str, Buffer]) -> int:
-    """Return the bytes that the working space of samplers takes."""
-    return sum(int(one.array.nbytes) for one in samplers.values())
-
-
-def release(work: dict[str, Buffer], *names: str) -> None:
-    """Give working space of samplers back, all of it unless it is named."""
-    for name in names or SAMPLERS:
-        work.pop(name, None)

@@ -11,13 +11,13 @@ OPIM-C, more where several GPUs draw) divide what none of them holds yet, so tha
 Of a collection with U members, a batch of p pairs that makes T sets has at once, with [...] 1 where true, else 0:
 
     drawing:   8 E + [U + p > E] 8 C + 12 S + [T > S] 12 T + PAIR p             <= memory
-    selecting: 8 C + 4 (U + p) + (12 + 4) max(S, T) + PAIR p                    <= memory
+    selecting: 8 C + 4 (U + p) + (12 + 4) max(S, T)                             <= memory
 
 where C >= U + p, the places of the entries afterwards, is E if that is enough. While they grow, old and new are there
-at once. PAIR is what the sampler takes, which stays until the next batch: 8 for the queue, 4 for ranks and up to 32 for
-hash tables, or 40 for the logs of walks; the sampler of gIM makes its bitmaps and lists as large as that. A selection
-takes 4 for each member (inverted index) and 4 for each set (covered, or earliest where it judges) while it runs. The
-sets of a collection in host memory are those of a batch; to have room for them, p is first found without.
+at once. PAIR is what the sampler takes while it draws: 8 for the queue, 4 for ranks and up to 32 for hash tables, or 40
+for the logs of walks; the sampler of gIM makes its bitmaps and lists as large as that. A selection takes 4 for each
+member (inverted index) and 4 for each set (covered, or earliest where it judges) while it runs. The sets of a
+collection in host memory are those of a batch; to have room for them, p is first found without.
 """
 
 from typing import NamedTuple
@@ -61,11 +61,11 @@ def most_pairs(memory: int, held: Held, sets: int, pair: int = PAIR) -> int:
     kept = min(
         entries - used,
         (drawing - ENTRY * entries) // max(1, pair),
-        (selecting - ENTRY * entries - INDEXED * used) // (INDEXED + pair),
+        (selecting - ENTRY * entries - INDEXED * used) // INDEXED,
     )
     grown = min(
         (drawing - ENTRY * (entries + used)) // (ENTRY + pair),
-        (selecting - (ENTRY + INDEXED) * used) // (ENTRY + INDEXED + pair),
+        (selecting - (ENTRY + INDEXED) * used) // (ENTRY + INDEXED),
     )
     return max(kept, grown if used + grown > entries else -1)
 
@@ -75,7 +75,7 @@ def most_entries(memory: int, held: Held, sets: int, pairs: int) -> int:
     drawing, selecting = _left(memory, held, sets)
     return min(
         (drawing - ENTRY * held.entries - PAIR * pairs) // ENTRY,
-        (selecting - INDEXED * (held.used + pairs) - PAIR * pairs) // ENTRY,
+        (selecting - INDEXED * (held.used + pairs)) // ENTRY,
     )
 
 

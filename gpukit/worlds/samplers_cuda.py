@@ -1,11 +1,11 @@
-"""Launches of the samplers of RR sets: how many blocks a batch gets, and what working space."""
+"""Launches of the samplers of RR sets: how many blocks a batch gets, and what working space while it is drawn."""
 
 import numpy as np
 
 from gpukit.device.arrays import Buffer, Pinned, multiprocessors, resident_blocks, xp
 from gpukit.device.launch import launch
 from gpukit.worlds import block_cuda, room, sample_cuda, walk_cuda
-from gpukit.worlds.graph_cuda import Batch, release
+from gpukit.worlds.graph_cuda import Batch
 
 WALK_PLACES = room.PAIR // 8
 """Places in the logs of walks for an expected member."""
@@ -16,9 +16,6 @@ GROUPS = 4
 SETS, LARGE_SETS, BUSY_PAIRS = 32, 4, 1 << 16
 """Sets of a block; fewer, but so many at least, where they have so many pairs together."""
 
-WORD, RANK = np.dtype(np.uint64), np.dtype(np.int32)
-"""Of tables and queues, and of ranks: a search has them one after the other in one array."""
-
 FAR_BLOCKS = 2
 """Blocks for each multiprocessor at most where the edges lie in host memory: these read as fast as the bus allows, and
 fewer have more room each where memory is short."""
@@ -26,7 +23,7 @@ fewer have more room each where memory is short."""
 
 def skip(batch: Batch) -> None:
     """Draw sets of any model with :func:`gpukit.worlds.sample_cuda.sample`."""
-    rounds, count, work = batch.graph.tables.rounds, batch.samples.size, batch.graph.work
+    rounds, count = batch.graph.tables.rounds, batch.samples.size
     block = 32 if xp is np else block_cuda.BLOCK
     # Sets that end at a limit find room alone: a search is a chain of waits, and those of a block wait for one another.
     alone = 0 < batch.samples.limit < batch.graph.tables.n
@@ -40,20 +37,10 @@ def skip(batch: Batch) -> None:
     places = max(batch.pairs // blocks, least)
     # At most two thirds of a table are taken; to clear it takes as long as to draw small sets.
     slots = blocks << (3 * places // 2 - 1).bit_length()
-    queue = WORD.itemsize * slots
-    ranks = queue + WORD.itemsize * blocks * places
-    end = ranks + RANK.itemsize * blocks * places
-    if "search" not in work or len(work["search"]) < end:
-        release(work, "search")
-        work["search"] = Buffer(end, np.uint8)
-    whole = work["search"].view
     met = Buffer(count, np.int32, 0) if batch.samples.all_marks else batch.graph.not_met
-    space = block_cuda.Space(
-        whole.part(0, (slots,), WORD),
-        whole.part(queue, (blocks * places,), WORD),
-        whole.part(ranks, (blocks, places), RANK),
-        met.view,
-    )
+    table, queue = Buffer(slots, np.uint64), Buffer(blocks * places, np.uint64)
+    ranks = Buffer((blocks, places), np.int32)
+    space = block_cuda.Space(table.view, queue.view, ranks.view, met.view)
     group = max(1, min(max(8, count // (GROUPS * blocks)), 2 * block // rounds, count // (fewest * blocks)))
     args = (batch.graph.tables, batch.samples, group, space, batch.out, batch.control)
     launch(sample_cuda.sample, blocks, block, *args)
@@ -61,15 +48,12 @@ def skip(batch: Batch) -> None:
 
 def walk(batch: Batch) -> None:
     """Draw sets of LT, one round, with :func:`gpukit.worlds.walk_cuda.walk`."""
-    graph, count, work = batch.graph, batch.samples.size, batch.graph.work
+    graph, count = batch.graph, batch.samples.size
     assert graph.hops is not None
     block = 32 if xp is np else walk_cuda.BLOCK
     blocks = min(2 if xp is np else walk_cuda.BLOCKS * multiprocessors(), -(-count // block))
     places = WALK_PLACES * batch.pairs // (blocks * block)
-    log = work.get("log")
-    if log is None or log.array.shape[0] != blocks * block or log.array.shape[1] < places:
-        release(work, "log")
-        log = work["log"] = Buffer((blocks * block, places), np.uint64)
+    log = Buffer((blocks * block, places), np.uint64)
     t = graph.tables
     tables = walk_cuda.WalkTables(t.rows, graph.hops.view, t.lt_kind, t.lt_constant, t.lt_prefix, t.roots, t.n)
     launch(walk_cuda.walk, blocks, block, tables, batch.samples, log.view, batch.out, batch.control)

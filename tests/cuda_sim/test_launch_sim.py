@@ -35,34 +35,6 @@ def on_device(array):
     return View(SimpleNamespace(data=SimpleNamespace(ptr=array.ctypes.data), **facts))
 
 
-def test_a_part_of_an_array_is_laid_out_as_one_of_its_own(simulator):
-    whole = np.arange(6)
-    addresses, _keep = packed(simulator, ("int64[::1]",), (on_device(whole).part(16, (3,), whole.dtype),))
-    cut = packed(simulator, ("int64[::1]",), (on_device(whole[2:5]),))
-    found = [[ctypes.c_int64.from_address(one).value for one in laid_out] for laid_out in (addresses, cut[0])]
-    assert found[0] == found[1] == [0, 0, 3, 8, whole.ctypes.data + 16, 3, 8]
-
-
-def test_a_part_of_an_array_is_that_part_for_the_simulator_too(simulator):
-    from gpukit.device.arguments import View
-    from gpukit.device.launch import _simulated
-
-    whole = np.arange(6)
-    part = View(whole).part(16, (3,), whole.dtype)
-    _simulated(part)[0] = 7
-    assert whole.tolist() == [0, 1, 7, 3, 4, 5] and part.array.tolist() == [7, 3, 4]
-
-
-def test_a_part_of_an_array_may_have_another_shape_and_type(simulator):
-    from gpukit.device.arguments import View
-
-    whole, kind = np.arange(6), np.dtype(np.int32)
-    addresses, _keep = packed(simulator, ("int32[:, ::1]",), (on_device(whole).part(8, (2, 3), kind),))
-    found = [ctypes.c_int64.from_address(one).value for one in addresses]
-    assert found == [0, 0, 6, 4, whole.ctypes.data + 8, 2, 3, 12, 4]
-    assert View(whole).part(8, (2, 3), kind).array.tolist() == [[1, 0, 2], [0, 3, 0]]
-
-
 def test_scalars_lie_where_the_kernel_looks(simulator):
     addresses, _keep = packed(simulator, KINDS, VALUES)
     c_types = (ctypes.c_int64, ctypes.c_uint64, ctypes.c_double, ctypes.c_bool, ctypes.c_int32)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gpukit.errors import DeviceError
-from gpukit.worlds.collection import Query
+from gpukit.worlds.collection import Query, coverage_of
 from gpukit.worlds.reverse import prepare
 
 N, LARGEST = 500, 39
@@ -173,7 +173,7 @@ def test_selections_that_find_no_memory_are_done_on_the_host(simulator, make_gra
     for own in (one, two):
         own.extend(40_000)
     expected = one.select(Query(2))
-    hits = two.coverage(expected.seeds)
+    hits = coverage_of(N, *two.export(), expected.seeds)
     pool.limit = pool.alive + 1000
     found = one.select(Query(2))
     assert np.array_equal(found.seeds, expected.seeds) and np.array_equal(two.coverage(found.seeds), hits)

@@ -20,7 +20,6 @@ def alive(held, sets, pairs, places, pair=PAIR):
         "entries": ENTRY * (places if grows else held.entries),
         "index": INDEXED * (held.used + pairs),
         "sets": (SET + COVERED) * max(sets, held.sets),
-        "sampler": pair * pairs,
     }
     return sum(drawing.values()), sum(selecting.values())
 

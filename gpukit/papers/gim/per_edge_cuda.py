@@ -15,7 +15,7 @@ from gpukit.device.launch import launch
 from gpukit.device.philox import draw4
 from gpukit.device.select import for_kernels
 from gpukit.worlds import room, rule
-from gpukit.worlds.graph_cuda import Batch, release
+from gpukit.worlds.graph_cuda import Batch
 from gpukit.worlds.rule import CALLS_PER_ROW
 from gpukit.worlds.sample_cuda import MEMBER_TAIL, OUTPUT, OVERFLOW, SAMPLES, step
 from gpukit.worlds.tables import MAX_LIVE
@@ -179,19 +179,16 @@ class PerEdge:
 
     def __call__(self, batch: Batch) -> None:
         """Draw a batch, in as many blocks as have room for their bitmaps and lists."""
-        graph, tables, count, work = batch.graph, batch.graph.tables, batch.samples.size, batch.graph.work
+        graph, tables, count = batch.graph, batch.graph.tables, batch.samples.size
         elements = tables.n * tables.rounds
         words, space = (elements + 31) // 32, room.PAIR * batch.pairs // 4
         blocks = self.grid or (2 if xp is np else 32 * multiprocessors())
         blocks = max(1, min(blocks, count, space // (elements + words)))
         longest = min(elements, max(1024, space // blocks - words))
-        if "found" not in work or work["found"].array.shape != (blocks, longest):
-            release(work, "visited", "found")
-            work["visited"] = Buffer((blocks, words), np.uint32, 0)
-            work["found"] = Buffer((blocks, longest), np.int32)
+        visited, found = Buffer((blocks, words), np.uint32, 0), Buffer((blocks, longest), np.int32)
         edges = EdgeTables(
             graph.indptr.view, tables.indices, tables.accept, tables.lt_kind, tables.lt_prefix, tables.roots,
             tables.n, tables.rounds,
         )  # fmt: skip
-        found = Space(work["visited"].view, work["found"].view)
-        launch(sample_per_edge, blocks, self.block, edges, batch.samples, found, batch.out, batch.control)
+        work = Space(visited.view, found.view)
+        launch(sample_per_edge, blocks, self.block, edges, batch.samples, work, batch.out, batch.control)
