@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
-from weakref import ref
+from weakref import WeakSet
 
 import numpy as np
 
@@ -38,6 +38,12 @@ def placement(reverse: Reverse, gpus: Sequence[int] = ()) -> Placement:
 class DeviceGraph:
     """The arrays of a :class:`Reverse` for the current GPU, and working space that its collections use in turn.
 
+    Parameters
+    ----------
+    reverse : Reverse
+    placed : Placement, optional
+        Where its arrays lie (:func:`placement`), if that was chosen for several GPUs, one of which is current.
+
     Attributes
     ----------
     tables : Tables
@@ -46,18 +52,12 @@ class DeviceGraph:
         The row of its tail beside each edge, once :meth:`link` made it.
     chooser : Chooser
         What selects from any of the collections.
-    no_ids, no_marks, not_met : Buffer
+    no_ids, not_met : Buffer
         Empty arguments for launches that draw every set completely.
     mean : float or None
         Members of a set; None before any was drawn.
     slack : float
         Room for members, as a multiple of those expected.
-
-    Parameters
-    ----------
-    reverse : Reverse
-    placed : Placement, optional
-        Where its arrays lie (:func:`placement`), if that was chosen for several GPUs, one of which is current.
 
     Raises
     ------
@@ -74,9 +74,9 @@ class DeviceGraph:
         self.tables: Tables = reverse.tables._replace(**views)
         self.hops: Buffer | None = None
         self.chooser = Chooser(reverse)
-        self.no_ids, self.no_marks, self.not_met = Buffer(0, np.int64), Buffer(0, np.uint8), Buffer(1, np.int32, 0)
-        # Weak: a collection holds its graph, and gives its memory back when nobody uses it; a WeakSet is slow to read.
-        self.collections: list[ref[Any]] = []
+        self.no_ids, self.not_met = Buffer(0, np.int64), Buffer(1, np.int32, 0)
+        # Weak: a collection holds its graph, and gives its memory back when nobody uses it.
+        self.collections: WeakSet[Any] = WeakSet()
         self.budget = 0
         self.mean: float | None = None
         self.slack = SLACK
@@ -85,12 +85,11 @@ class DeviceGraph:
         """Take note of a collection; the first one finds the budget, unless it is given."""
         if memory is not None or not self.budget:
             self.budget = int(room.SHARE * free_memory()) if memory is None else memory
-        self.collections.append(ref(collection, self.collections.remove))
+        self.collections.add(collection)
 
     def spare(self) -> int:
         """Return the bytes that each collection may take beyond what it holds (``room.py``)."""
-        # A copy of the list: a collection that dies meanwhile removes its reference.
-        alive = [one for of in [*self.collections] if (one := of()) is not None]
+        alive = list(self.collections)
         return (self.budget - sum(one.held() for one in alive)) // len(alive)
 
     def link(self) -> bool:
