@@ -9,7 +9,8 @@ from contextlib import suppress
 
 import numpy as np
 
-from gpukit.device.arrays import Buffer, OutOfMemory, copy, xp
+from gpukit.device.arrays import Buffer, OutOfMemory, copy, copy_of, xp
+from gpukit.device.elements_cuda import nonzero
 from gpukit.device.launch import launch
 from gpukit.errors import DeviceError
 from gpukit.worlds import block_cuda, candidates_cuda, room, sample_cuda, samplers_cuda, walk_cuda
@@ -158,7 +159,7 @@ class CudaCollection:
         grid = min(-(-samples.size // block), 1 << 16)
         asked = samples._replace(kept=self.graph.no_ids.view)
         launch(sample_cuda.keep, grid, block, self.graph.tables, asked, flags.view)
-        return Buffer(xp.flatnonzero(flags.array))
+        return nonzero(flags)
 
     def _in_batches(self, samples: Samples, report: Report | None) -> None:
         """Draw sets in as few batches as the memory allows."""
@@ -236,7 +237,7 @@ class CudaCollection:
         self._sizes.reserve(base + count, base, target)
         self._entries.reserve(self._used + pairs, self._used, places)
         self._control.array.fill(0)
-        before = self._counts.array.copy()
+        before = copy_of(self._counts.array)
         out = block_cuda.Output(
             self._sizes.view, self._starts.view, base, self._entries.view, self._used, self._counts.view
         )

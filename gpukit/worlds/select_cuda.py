@@ -45,7 +45,7 @@ class Chooser:
             taken=Buffer((4, candidates), np.int32),
         )
         self.state = Buffer(elements, np.uint8)
-        self.position = Buffer(elements, np.int32, 2**31 - 1)
+        self.position = filled(elements, 2**31 - 1)
 
     def select(self, sets: Sets, query: Query) -> Selection | None:
         """Choose seeds (:func:`gpukit.worlds.cover_cpu.greedy`); return None if the candidates did not suffice."""
@@ -60,7 +60,7 @@ class Chooser:
         if own is None:
             alone, unit = Buffer(0, np.int32), 1
         else:
-            alone, unit = Buffer(xp.ceil(xp.asarray(own.values) * own.scale).astype(np.int32)), own.unit
+            alone, unit = rounded_up(Buffer(own.values), own.scale), own.unit
         least = TARGET_CANDIDATES if sets.used < LARGE_COLLECTION else candidates_cuda.MAX_CANDIDATES
         target = max(least, 16 * picks)
         asked = DeviceQuery(self.n, self.rounds, k, wanted.view, self.state.view, target, bounds, alone.view, unit)
