@@ -44,7 +44,6 @@ Stop = Literal["refined", "auto"]
 # merit.Params
 Update = Literal["coupled", "paper", "regenerate"]
 Ids = Literal["kept", "fresh"]
-Storage = Literal["tables", "segments", "global"]
 Certificate = Literal["fresh", "paper"]
 Residual = Literal["renormalised", "raw"]
 MERIT_EPSILON = 0.5

@@ -12,7 +12,6 @@ from gpukit import settings
 from gpukit.api.arguments import flag, number, optional, unfit, whole
 from gpukit.api.campaign_run import (
     check_free,
-    check_groups,
     check_worlds,
     checked,
     priced,
@@ -93,7 +92,7 @@ class Campaign(Content):
         Accuracy of a choice, in (0, 1).
     costs : str, or mapping of vertices to numbers
         ``degree`` (0.01 + 0.01 · d_out), ``uniform`` (1), or what each vertex costs; 1 if not named.
-    update, certificate, lt_residual, groups
+    update, certificate, lt_residual
         As the options of ``gpukit papers merit start``.
     device, gpus, threads, seed, progress
         As in :func:`gpukit.influence_maximization`.
@@ -128,7 +127,6 @@ class Campaign(Content):
         certificate: settings.Certificate = "fresh",
         lt_residual: settings.Residual | None = None,
         costs: Prices = "degree",
-        groups: int = 1,
         device: DeviceName = "auto",
         gpus: int = 1,
         threads: int | None = None,
@@ -141,16 +139,14 @@ class Campaign(Content):
         }  # fmt: skip
         with Session(device=device, gpus=gpus, threads=threads, seed=whole("seed", seed), progress=progress) as session:
             opened, params = _asked(session, graph, weights, asked, costs, False)
-            groups = whole("groups", groups)
-            check_groups(groups)
         self._where: dict[str, Any] = {"device": device, "gpus": gpus, "threads": threads, "progress": progress}
-        self._begin(session, opened, params, [], groups)
+        self._begin(session, opened, params, [])
 
-    def _begin(self, session: Session, opened: Graph, params: "Params", rounds: "list[Round]", groups: int = 1) -> None:
+    def _begin(self, session: Session, opened: Graph, params: "Params", rounds: "list[Round]") -> None:
         self._opened: Graph | None = opened
         self._graph: Any = session.graph
         self._made = {name: getattr(session, name) for name in ("params", "inputs", "seed")}
-        self._params, self._rounds, self._groups = params, rounds, groups
+        self._params, self._rounds = params, rounds
         self._engine: Any = None
         self._state: Artifact | None = None
         self.details: Mapping[str, Any] = {}
@@ -167,7 +163,7 @@ class Campaign(Content):
         made = cls.__new__(cls)
         made._where = {"device": device, "gpus": 1, "threads": None, "progress": False}
         made._engine, made._state, made._opened, made._graph, made.details = None, artifact, None, None, {}
-        made._rounds, made._groups = [], 1
+        made._rounds = []
         if graph is None or artifact.arrays["worlds"].tolist() != [-1]:
             return made
         from gpukit.api.campaign_state import restored
@@ -356,12 +352,10 @@ class Campaign(Content):
                 session.tables = self._opened.tables()
             try:
                 if self._engine is None:
-                    device = use_device(session, self._params, groups=self._groups)
+                    device = use_device(session, self._params)
                     from gpukit.merit import Campaign as Engine
 
-                    self._engine = Engine(
-                        self._graph, self._params, self._rounds, device, groups=self._groups, tables=session.tables
-                    )
+                    self._engine = Engine(self._graph, self._params, self._rounds, device, tables=session.tables)
                 if activated is not None:
                     self._engine.observe(np.array(activated, np.int64))
                 if self._engine.left > 0:
@@ -418,7 +412,6 @@ def seed_minimization(
     costs: Prices = "degree",
     worlds: int = 1,
     replay: Iterable[Vertices] | None = None,
-    groups: int = 1,
     device: DeviceName = "auto",
     gpus: int = 1,
     threads: int | None = None,
@@ -431,7 +424,7 @@ def seed_minimization(
     ----------
     graph, eta, weights, batch, model, epsilon, costs
         As in :class:`gpukit.Campaign`.
-    update, fresh_ids, certificate, lt_residual, groups
+    update, fresh_ids, certificate, lt_residual
         As the options of ``gpukit papers merit run``.
     worlds : int
         Hidden worlds to run a campaign in.
@@ -463,7 +456,7 @@ def seed_minimization(
         "certificate": certificate, "lt_residual": lt_residual,
     }  # fmt: skip
     with Session(device=device, gpus=gpus, threads=threads, seed=whole("seed", seed), progress=progress) as session:
-        worlds, groups, fresh_ids = whole("worlds", worlds), whole("groups", groups), flag("fresh_ids", fresh_ids)
+        worlds, fresh_ids = whole("worlds", worlds), flag("fresh_ids", fresh_ids)
         check_worlds(worlds)
         if replay is not None and worlds > 1:
             raise UsageError("--replay is one campaign; leave --worlds out")
@@ -480,5 +473,5 @@ def seed_minimization(
             record = [np.array(one, np.int32) for one in listed]
             lines = "".join(",".join(map(quoted, session.graph.original(one).tolist())) + "\n" for one in listed)
             session.inputs["replay"] = hashlib.sha256(lines.encode()).hexdigest()
-        artifact, found, spent = simulate(session, params, worlds=worlds, record=record, groups=groups)
+        artifact, found, spent = simulate(session, params, worlds=worlds, record=record)
         return Campaign._simulated(artifact, session.graph, record_of(session.graph, found, spent))

@@ -63,26 +63,17 @@ def priced(values: "np.ndarray") -> "Costs":
     return Costs(values, Decimal(1).scaleb(-COST_DECIMALS), "file")
 
 
-def check_groups(groups: int) -> None:
-    """Check the number of groups by load; raises UsageError."""
-    if groups not in (1, 2, 4, 8, 16):
-        raise UsageError(f"--groups is {groups}; 1, 2, 4, 8 and 16 are allowed")
-
-
 def check_worlds(worlds: int) -> None:
     """Check the number of hidden worlds; raises UsageError."""
     if not 1 <= worlds <= MAX_WORLDS:
         raise UsageError(f"--worlds is {worlds}; 1 to {MAX_WORLDS} are allowed")
 
 
-def use_device(
-    session: Session, params: "Params", worlds: int = 1, *, groups: int = 1, make_sets: "MakeSets | None" = None
-) -> "Device":
+def use_device(session: Session, params: "Params", worlds: int = 1, *, make_sets: "MakeSets | None" = None) -> "Device":
     """Choose the device by the sets that campaigns need, roughly, and load compiled code there.
 
-    ``groups`` and ``make_sets`` are arguments of :func:`gpukit.merit.simulate`; None: MERIT's own collections.
+    ``make_sets`` is an argument of :func:`gpukit.merit.simulate`; None: MERIT's own collections.
     """
-    check_groups(groups)
     if session.gpus > 1:
         raise UsageError(
             f"--gpus is {session.gpus}; a campaign runs on one GPU, run several worlds side by side instead"
@@ -113,7 +104,6 @@ def simulate(
     *,
     worlds: int = 1,
     record: "Sequence[np.ndarray] | None" = None,
-    groups: int = 1,
     make_sets: "MakeSets | None" = None,
 ) -> "tuple[Artifact, list[tuple[int, Result]], list[dict[str, float]]]":
     """Run campaigns in hidden worlds, or one that was observed; for ``make_sets`` see :func:`use_device`.
@@ -126,7 +116,7 @@ def simulate(
     list of dict
         The seconds of each phase of each.
     """
-    device = use_device(session, params, worlds, groups=groups, make_sets=make_sets)
+    device = use_device(session, params, worlds, make_sets=make_sets)
     from gpukit.api.campaign_state import stored
     from gpukit.device.timing import marker
     from gpukit.merit import ReplayedWorld, SimulatedWorld, factory, simulate
@@ -148,7 +138,7 @@ def simulate(
 
             before_it = timer.seconds()
             result = simulate(
-                graph, params, world, device, groups=groups, tables=session.tables, timer=timer, progress=update_bar,
+                graph, params, world, device, tables=session.tables, timer=timer, progress=update_bar,
                 make_sets=make_sets or factory.make_sets,
             )  # fmt: skip
             found.append((number if record is None else -1, result))

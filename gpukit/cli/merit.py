@@ -86,7 +86,7 @@ def start(run: Run, graph_file: GraphArgument, asked: CampaignOptions) -> None:
 
 
 def begin(run: Run, graph_file: Path, costs: str, wanted: dict[str, Any], **how: Any) -> None:
-    """Begin a real campaign; ``how`` are ``groups`` and ``make_sets`` of :class:`gpukit.merit.Campaign`."""
+    """Begin a real campaign; ``how`` may be ``make_sets`` of :class:`gpukit.merit.Campaign`."""
     run.params = {**wanted, "costs": costs}
     _keep_to_itself(run.target, new=True)
     graph, params, tables = read_asked(run, graph_file, wanted, costs)
@@ -106,7 +106,7 @@ def next_(run: Run, graph_file: GraphArgument, step: Step) -> None:
 
 
 def proceed(run: Run, graph_file: Path, step: Step, **how: Any) -> None:
-    """Go on with a real campaign; ``how`` are ``groups`` and ``make_sets`` of :class:`gpukit.merit.Campaign`."""
+    """Go on with a real campaign; ``how`` may be ``make_sets`` of :class:`gpukit.merit.Campaign`."""
     state = step.state
     if step.out is None:
         check_out(state)

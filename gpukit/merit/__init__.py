@@ -6,11 +6,11 @@ Source: "Efficient GPU-accelerated reverse sampling for adaptive minimum cost se
 part of the paper               file
 ==============================  ==============================================================================
 3, algorithm 1                  ``campaign.py`` (rounds), ``policy.py`` (one round), ``bounds.py`` (sizes)
-3.1, 3.3, algorithms 2 and 5    ``rule.py`` (what a set is), ``update_cpu.py``; on a GPU ``search_cuda.py`` for sets
-                                in hash tables (``hashed_cuda.py``), and ``update_cuda.py`` for sets in segments
-3.2, algorithms 3 and 4         ``cover_cpu.py``; ``cover_hashed_cuda.py``, ``cover_cuda.py`` and ``best_cuda.py``;
-                                who was activated: ``hashed_cuda.py``, ``discover_cuda.py``
-3.3 as printed, 5               ``papers/merit`` (the biased update, and the competitors)
+3.1, 3.3, algorithms 2 and 5    ``rule.py`` (what a set is), ``update_cpu.py``; on a GPU ``search_cuda.py``, for sets
+                                in hash tables (``hashed_cuda.py``)
+3.2, algorithms 3 and 4         ``cover_cpu.py``; on a GPU ``cover_cuda.py`` and ``best_cuda.py``;
+                                who was activated: ``hashed_cuda.py``
+3.3 as printed, 5               ``papers/merit`` (the biased update, sets in segments, and the competitors)
 ==============================  ==============================================================================
 
 ``world.py`` holds what the policy must not see: the world in which seeds activate others. docs/merit.md says where the

@@ -30,14 +30,14 @@ class Campaign:
         What happened so far, in order; of the last one the outcome may be unknown.
     device : Device, optional
         Where to run; one CPU thread if not given. The result does not depend on it.
-    groups : int
-        β: groups of segments by load in the update on a GPU, 1, 2, 4, 8 or 16. The result does not depend on it.
+    sampler : str
+        ``skip`` jumps from one live in-edge to the next, ``scan`` tests each (:func:`gpukit.worlds.reverse.prepare`).
     tables : mapping of arrays, optional
         Sampling tables of the graph, if at hand.
     timer : PhaseTimer, optional
         Charged with ``transfer``, ``generate``, ``update``, ``judge`` and ``select``.
     make_sets : callable
-        Makes the collections; another one may know more parameters (:mod:`gpukit.papers.merit.factory`).
+        Makes the collections; another one may know more ways (:mod:`gpukit.papers.merit.factory`).
 
     Raises
     ------
@@ -54,7 +54,7 @@ class Campaign:
         rounds: Sequence[Round] = (),
         device: Device | None = None,
         *,
-        groups: int = 1,
+        sampler: str = "skip",
         tables: Mapping[str, np.ndarray] | None = None,
         timer: PhaseTimer | None = None,
         make_sets: MakeSets = make_sets,
@@ -62,10 +62,9 @@ class Campaign:
         self.graph, self.params = graph, params
         self.costs = check(graph, params)
         timer = timer or PhaseTimer()
-        sampler = "scan" if params.storage == "global" else "skip"
         reverse = prepare(graph, params.model, sampler, tables=None if tables is None else dict(tables))
         with timer.phase("transfer"):
-            self._policy = Policy(graph, reverse, params, self.costs, device, groups, timer, make_sets)
+            self._policy = Policy(graph, reverse, params, self.costs, device, timer, make_sets)
         self.rounds: list[Round] = []
         for one in rounds:
             self.rounds.append(replace(one, activated=None))
@@ -144,7 +143,7 @@ def simulate(
     world: World,
     device: Device | None = None,
     *,
-    groups: int = 1,
+    sampler: str = "skip",
     tables: Mapping[str, np.ndarray] | None = None,
     timer: PhaseTimer | None = None,
     progress: Progress | None = None,
@@ -162,7 +161,7 @@ def simulate(
     Other parameters and errors are those of :class:`Campaign`; the time of the world counts as ``diffuse``.
     """
     timer = timer or PhaseTimer()
-    campaign = Campaign(graph, params, (), device, groups=groups, tables=tables, timer=timer, make_sets=make_sets)
+    campaign = Campaign(graph, params, (), device, sampler=sampler, tables=tables, timer=timer, make_sets=make_sets)
     while campaign.left > 0:
         batch = campaign.choose().batch
         with timer.phase("diffuse"):

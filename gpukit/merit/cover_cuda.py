@@ -1,10 +1,9 @@
 """Greedy coverage per cost and its certificate's counts on a GPU, in one launch: the seeds of ``cover_cpu.py``.
 
-The same idea: only *candidates*, vertices with a large count per cost, can be chosen, and an inverted index of them
-finds the sets that a seed covers; all seeds together then cost about one pass over the members and a grid barrier each.
-When ratios have fallen so far that another vertex could matter, the candidates are chosen again, twice as many. Where
-that cannot be (too many vertices are alike), the rest is chosen as MERIT's algorithm 4 does: for each seed a search
-through all vertices and one through all uncovered sets.
+The same idea: only *candidates*, vertices with a large count per cost, can be chosen. Each set is asked whether it
+holds a seed, so that only sets which a seed covers are read. When ratios have fallen so far that another vertex could
+matter, the candidates are chosen again, twice as many. Where that cannot be (too many vertices are alike), the rest is
+chosen as MERIT's algorithm 4 does: for each seed a search through all vertices.
 """
 
 from collections import namedtuple
@@ -13,15 +12,11 @@ from numba import int32, int64, uint32
 
 from gpukit.device.kernels import cuda, device, group, kernel
 from gpukit.merit.best_cuda import BLOCK, Best, best_of_block, best_of_grid_share, better, write_champion
-from gpukit.merit.discover_cuda import BATCH, find_marked
-from gpukit.merit.table_cuda import AHEAD, at, contiguous_run, load_ahead, mark, marked, ring_of
-from gpukit.merit.update_cuda import OVERFLOW
+from gpukit.merit.hashed_cuda import AHEAD, EMPTY, OVERFLOW, PARTS, holds, member_of
 from gpukit.worlds.candidates_cuda import AT_ONCE
 
-BUCKET_BITS = 11
-BUCKETS = 1 << BUCKET_BITS
-"""Classes of ratios: 32 to a power of two, so that those of many vertices that are much alike are not too large. Their
-place in shared memory then marks the candidates: one other vertex in 2,300 passes for one of 512."""
+BUCKETS = 1 << 11
+"""Classes of ratios: 32 to a power of two, so that those of many vertices that are much alike are not too large."""
 
 MAX_CANDIDATES, WANTED = 2048, 512
 """Candidates at most, and as many as are aimed at first: their counts and costs lie in a block's shared memory."""
@@ -29,19 +24,20 @@ MAX_CANDIDATES, WANTED = 2048, 512
 EPOCHS = 4
 """How often candidates are chosen at most."""
 
-CHOSEN, HITS, OVER, HELD, JUDGE_HELD, FOUND, LISTED = 0, 1, 2, 3, 4, 5, 9
+CHOSEN, HITS, OVER, HELD, JUDGE_HELD, FOUND, LISTED, COVERED, LARGEST = 0, 1, 2, 3, 4, 5, 9, 13, 15
 RESULT = 16
-"""Places in ``result``: seeds chosen, sets of the judge hit, whose rings were too short (1: the collection's, 2: the
-judge's), members of the sets that count and of the judge's; candidates of each epoch and their occurrences; where
-seeds and gains begin, and after them the first candidates: counts in the upper halves, costs in the lower ones."""
+"""Places in ``result``: seeds chosen, sets of the judge hit, whose memory was too small (1: the collection's, 2: the
+judge's), members of the sets that count and of the judge's; candidates of each epoch and their occurrences; how many
+sets the seed of a step covers, in two turns; members of the largest set; where seeds and gains begin, and after them
+the first candidates: counts in the upper halves, costs in the lower ones."""
 
 
 step = device(inline="always")
 """Marks a step of :func:`select`: Numba puts it where it is called, before the compiler orders what it loads."""
 
 
-class Lists(namedtuple("Lists", "starts sizes entries segments")):
-    """A collection: first entry in its ring and members of each set, all rings, and how many there are."""
+class Lists(namedtuple("Lists", "entries length sizes")):
+    """A collection: all tables, the length of each, and how many members each has."""
 
 
 class Space(
@@ -62,20 +58,20 @@ class Space(
     histogram : int32 array, shape (EPOCHS * BUCKETS,)
         Vertices of each class, in each epoch.
     candidates, list_start, list_fill : int32, int64 and int32 arrays, shape (MAX_CANDIDATES,)
-        The candidates, and where their lists of sets lie in ``inverted``.
-    inverted : int32 array
-        Room for the occurrences of the candidates; fewer candidates are taken where it is short.
+        The candidates; where an index of their sets would begin for each in ``inverted``, and 0.
+    inverted : int32 array, shape (>= high,)
+        The sets that a seed covers.
     taken : int32 array, shape (4, MAX_CANDIDATES)
         What a seed takes from the counts of candidates, in four turns.
     """
 
 
 class Block(namedtuple("Block", "current names price marks shared")):
-    """The candidates in a block's shared memory: counts, ids, costs; classes of ratios, or marks; and two numbers."""
+    """The candidates in a block's shared memory: counts, ids, costs; classes of ratios; and two numbers."""
 
 
 @device
-def _class(count, cost):
+def class_of(count, cost):
     """Return the class of a ratio, never falling with it; 0 for a count of 0."""
     ratio = (int64(count) << 31) // int64(cost)
     bits = 0
@@ -86,83 +82,61 @@ def _class(count, cost):
 
 
 @device
-def _member(ring, start, i, size):
-    """Return member i of a set in a ring, or -1 beyond its end; no branch stands before the load."""
-    v = ring.entries[at(ring, start + min(int64(i), size - 1))]
-    return v if i < size else int32(-1)
+def _take_piece(sets, r, first, turn, space):
+    """Take ``AHEAD`` members for each thread out of the counts (turn < 0: of all vertices, as if none were candidates).
 
-
-@device
-def _count_members(ring, start, size, lane, change, counts):
-    """Add ``change`` to the counts of the members of a set; a warp, four loads a thread at once."""
-    for i in range(lane, size, 128):
-        first = _member(ring, start, i, size)
-        second = _member(ring, start, i + 32, size)
-        third = _member(ring, start, i + 64, size)
-        fourth = _member(ring, start, i + 96, size)
-        cuda.atomic.add(counts, first, change)
-        if second >= 0:
-            cuda.atomic.add(counts, second, change)
-        if third >= 0:
-            cuda.atomic.add(counts, third, change)
-        if fourth >= 0:
-            cuda.atomic.add(counts, fourth, change)
-
-
-@device
-def _list_set(ring, start, size, lane, r, marks, space):
-    """Enter a set in the lists of the candidates in it, which are marked; a warp."""
+    A block; the set's places from ``first`` on. All that a thread reads it reads before it writes.
+    """
     got, places = cuda.local.array(AHEAD, int32), cuda.local.array(AHEAD, int32)
-    done = int64(0)
-    while done < size:
-        entries, piece = contiguous_run(ring, start, done, size)
-        last, i = uint32(piece - 1), uint32(lane)
-        while i <= last:
-            if load_ahead(entries, i, uint32(32), last, got):
-                maybe = uint32(0)
-                for j in range(AHEAD):
-                    maybe |= marked(marks, BUCKET_BITS, got[j]) << uint32(j)
-                if maybe != 0:
-                    for j in range(AHEAD):
-                        asked = maybe >> uint32(j) & uint32(1) != 0 and i + 32 * j <= last
-                        places[j] = space.slot[uint32(got[j])] if asked else int32(-1)
-                    for j in range(AHEAD):
-                        c = places[j]
-                        if c >= 0:
-                            space.inverted[space.list_start[c] + cuda.atomic.add(space.list_fill, c, 1)] = r
-            i = uint32(i + AHEAD * 32)
-        done += piece
-
-
-@device
-def _take(v, turn, space):
-    """Take one occurrence of a vertex out of the counts."""
-    c = space.slot[v]
-    if c >= 0:
-        cuda.atomic.add(space.taken, (turn, c), 1)
-    else:
-        cuda.atomic.add(space.work, v, -1)
+    base, first = int64(r) * sets.length, int64(first) + cuda.threadIdx.x
+    some = int32(EMPTY)
+    for j in range(AHEAD):
+        got[j] = sets.entries[base + min(first + j * cuda.blockDim.x, sets.length - 1)]
+        some &= got[j]
+    if some != EMPTY:
+        for j in range(AHEAD):
+            v = int32(member_of(got[j]))
+            got[j] = v if first + j * cuda.blockDim.x < sets.length else int32(EMPTY)
+            places[j] = space.slot[max(v, int32(0))]
+        for j in range(AHEAD):
+            v = int64(got[j])
+            if v != EMPTY:
+                if turn >= 0 and places[j] >= 0:
+                    cuda.atomic.add(space.taken, (turn, int64(places[j])), 1)
+                else:
+                    cuda.atomic.add(space.work, v, -1)
 
 
 @step
-def _begin(first_warp, warps, low, high, sets, length, counts, space, result):
-    """Count the members of sets that came, or take out those of sets that went; no set is covered."""
-    change = 1 if low < high else -1
-    for r in range(min(low, high) + first_warp, max(low, high), warps * cuda.gridDim.x):
-        ring = ring_of(sets.entries, r, sets.segments, length)
-        _count_members(ring, int64(sets.starts[r]), int64(sets.sizes[r]), cuda.threadIdx.x % 32, change, counts)
-    held = int64(0)
+def _begin(high, parts, sets, counts, space, block, result):
+    """Add up the counts of the parts that count; no set is covered."""
+    for v in range(cuda.grid(1), len(space.work), cuda.gridsize(1)):
+        total = int32(0)
+        for part in range(PARTS):
+            if parts >> part & 1 != 0:
+                total += counts[part, v]
+        space.work[v] = total
+    shared, held, largest = block.shared, int64(0), int64(0)
+    if cuda.threadIdx.x < 2:
+        shared[cuda.threadIdx.x] = 0
+    cuda.syncthreads()
     for r in range(cuda.grid(1), high, cuda.gridsize(1)):
         space.covered[r] = 0
         held += int64(sets.sizes[r])
+        largest = max(largest, int64(sets.sizes[r]))
     if held > 0:
-        cuda.atomic.add(result, HELD, held)
+        cuda.atomic.add(shared, 0, held)
+        cuda.atomic.max(shared, 1, largest)
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0 and shared[0] > 0:
+        cuda.atomic.add(result, HELD, shared[0])
+        cuda.atomic.max(result, LARGEST, shared[1])
     for c in range(cuda.grid(1), EPOCHS * BUCKETS, cuda.gridsize(1)):
         space.histogram[c] = 0
 
 
 @step
-def _highest_classes(grid, epoch, costs, space, block):
+def highest_classes(grid, epoch, costs, space, block):
     """Find the highest classes of ratios that hold as many candidates as are wanted, and are not more than fit.
 
     Afterwards ``shared`` of every block has the lowest of these classes, and how many candidates there are.
@@ -175,7 +149,7 @@ def _highest_classes(grid, epoch, costs, space, block):
     cuda.syncthreads()
     for v in range(cuda.grid(1), len(space.work), cuda.gridsize(1)):
         if space.work[v] > 0:
-            cuda.atomic.add(marks, _class(space.work[v], costs[v]), uint32(1))
+            cuda.atomic.add(marks, class_of(space.work[v], costs[v]), uint32(1))
     cuda.syncthreads()
     for c in range(tid, BUCKETS, block_size):
         if marks[c] > 0:
@@ -199,12 +173,12 @@ def _highest_classes(grid, epoch, costs, space, block):
 
 
 @step
-def _number_candidates(epoch, limit, costs, b, space, result):
+def number_candidates(epoch, limit, costs, b, space, result):
     """Give each vertex of class ``limit`` and above a number, and a list as long as it has occurrences."""
     work = space.work
     for v in range(cuda.grid(1), len(work), cuda.gridsize(1)):
         c = -1
-        if work[v] > 0 and _class(work[v], costs[v]) >= limit:
+        if work[v] > 0 and class_of(work[v], costs[v]) >= limit:
             c = int(cuda.atomic.add(result, FOUND + epoch, 1))
             space.candidates[c] = v
             if epoch == 0:
@@ -217,29 +191,17 @@ def _number_candidates(epoch, limit, costs, b, space, result):
 
 
 @step
-def _invert(first_warp, warps, high, total, costs, sets, length, space, block):
-    """Load the candidates to shared memory, and enter all uncovered sets in their lists (the CPU's ``invert``)."""
+def _load_candidates(total, costs, space, block):
+    """Load the candidates to shared memory."""
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
-    for x in range(tid, BUCKETS, block_size):
-        block.marks[x] = 0
-    cuda.syncthreads()
     for c in range(tid, total, block_size):
         block.names[c] = space.candidates[c]
         block.current[c], block.price[c] = space.work[block.names[c]], costs[block.names[c]]
-        mark(block.marks, BUCKET_BITS, block.names[c])
     cuda.syncthreads()
-    for r in range(first_warp, high, warps * cuda.gridDim.x):
-        if space.covered[r] == 0:
-            ring, start, size = (
-                ring_of(sets.entries, r, sets.segments, length),
-                int64(sets.starts[r]),
-                int64(sets.sizes[r]),
-            )
-            _list_set(ring, start, size, tid % 32, r, block.marks, space)
 
 
 @step
-def _best_candidate(chosen, epoch_first, total, less, space, block, best):
+def best_candidate(chosen, epoch_first, total, less, space, block, best):
     """Take the last seed's share out of the candidates' counts and find the best (algorithm 4, line 3), in ``best``."""
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     top, top_count, top_cost = int64(-1), int64(0), int64(1)
@@ -261,49 +223,23 @@ def _best_candidate(chosen, epoch_first, total, less, space, block, best):
 
 
 @step
-def _cover_listed(seed, chosen, sets, length, space):
-    """Cover the sets in the list of a seed, and take their members out of the counts (algorithm 3, lines 14 to 17)."""
-    c = space.slot[seed]
-    for i in range(space.list_start[c] + cuda.blockIdx.x, space.list_start[c] + space.list_fill[c], cuda.gridDim.x):
-        # Threads may write the mark of this seed before others read it; it means the same to them.
-        r = space.inverted[i]
-        before = space.covered[r]
-        if before == 0 or before == chosen + 1:
+def _cover(grid, seed, chosen, turn, high, sets, space, result):
+    """Cover the sets that hold a seed, and take their members out of the counts (algorithm 3, lines 14 to 17)."""
+    for r in range(cuda.grid(1), high, cuda.gridsize(1)):
+        if space.covered[r] == 0 and holds(sets.entries, sets.length, r, seed):
             space.covered[r] = chosen + 1
-            ring, start = ring_of(sets.entries, r, sets.segments, length), int64(sets.starts[r])
-            for j in range(cuda.threadIdx.x, sets.sizes[r], cuda.blockDim.x):
-                _take(ring.entries[at(ring, start + j)], chosen & 3, space)
+            space.inverted[cuda.atomic.add(result, COVERED + (chosen & 1), 1)] = r
+    grid.sync()
+    if cuda.grid(1) == 0:
+        result[COVERED + (1 - chosen & 1)] = 0
+    size = int64(AHEAD) * cuda.blockDim.x
+    pieces = (sets.length + size - 1) // size
+    for i in range(cuda.blockIdx.x, pieces * result[COVERED + (chosen & 1)], cuda.gridDim.x):
+        _take_piece(sets, space.inverted[i // pieces], i % pieces * size, turn, space)
 
 
 @step
-def _cover_searched(seed, chosen, high, sets, length, space, found):
-    """Search all uncovered sets for a seed, cover those that hold it and take their members out (algorithm 3)."""
-    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
-    warps = (block_size + 31) // 32
-    for place in range(cuda.blockIdx.x * BATCH, high, cuda.gridDim.x * BATCH):
-        for q in range(tid, BATCH, block_size):
-            found[q] = 0
-        cuda.syncthreads()
-        for q in range(tid // 32, min(int64(BATCH), int64(high) - place), warps):
-            r = place + q
-            if space.covered[r] == 0:
-                ring, start = ring_of(sets.entries, r, sets.segments, length), int64(sets.starts[r])
-                for i in range(tid % 32, sets.sizes[r], 32):
-                    if ring.entries[at(ring, start + i)] == seed:
-                        found[q] = 1
-        cuda.syncthreads()
-        for q in range(tid // 32, min(int64(BATCH), int64(high) - place), warps):
-            if found[q] != 0:
-                r = place + q
-                ring, start = ring_of(sets.entries, r, sets.segments, length), int64(sets.starts[r])
-                for i in range(tid % 32, sets.sizes[r], 32):
-                    cuda.atomic.add(space.work, ring.entries[at(ring, start + i)], -1)
-                space.covered[r] = chosen
-        cuda.syncthreads()
-
-
-@step
-def _best_of_grid(grid, costs, space, best):
+def best_of_grid(grid, costs, space, best):
     """Find the best of all vertices (algorithm 4, line 3): every block has it in the first places of ``best``."""
     top, top_count, top_cost = best_of_grid_share(space.work, costs)
     best_of_block(top, top_count, top_cost, best)
@@ -319,7 +255,7 @@ def _best_of_grid(grid, costs, space, best):
 
 
 @step
-def _note_seed(seed, best, chosen, b, space, result):
+def note_seed(seed, best, chosen, b, space, result):
     """Append a seed and what it newly covers to the result (algorithm 4, line 4); one thread."""
     result[RESULT + chosen] = seed
     result[RESULT + b + chosen] = best.count[0]
@@ -327,59 +263,56 @@ def _note_seed(seed, best, chosen, b, space, result):
 
 
 @step
-def _count_hits(judge, judge_high, space, found, result):
+def _count_hits(judge, judge_high, chosen, result):
     """Count the members of the judge's sets, and those of these sets that hold a seed."""
     hits, held = int64(0), int64(0)
     for r in range(cuda.grid(1), judge_high, cuda.gridsize(1)):
         held += int64(judge.sizes[r])
+        for i in range(chosen):
+            if holds(judge.entries, judge.length, r, result[RESULT + i]):
+                hits += 1
+                break
     if held > 0:
         cuda.atomic.add(result, JUDGE_HELD, held)
-    for place in range(cuda.blockIdx.x * BATCH, judge_high, cuda.gridDim.x * BATCH):
-        find_marked(judge.starts, judge.sizes, judge.entries, judge.segments, place, judge_high, space.is_seed, found)
-        for q in range(cuda.threadIdx.x, BATCH, cuda.blockDim.x):
-            hits += found[q]
-        cuda.syncthreads()
     if hits > 0:
         cuda.atomic.add(result, HITS, hits)
 
 
 _i32, _i64, _int = "int32[::1]", "int64[::1]", "int64"
-_lists = group(Lists, _i32, _i32, _i32, _int)
+_lists = group(Lists, _i32, _int, _i32)
 _matrices = "int64[:, ::1]", "int32[:, ::1]"
 _space = group(Space, _i32, _i32, _i32, "uint8[::1]", _matrices[0], _i32, _i32, _i64, _i32, _i32, _matrices[1])
 
 
-@kernel((_lists, _int, _int, _i64, _lists, _int, _i64, _i32, _int, _i32, _space, _i64), max_registers=64)
-def select(sets, low, high, control, judge, judge_high, judge_control, costs, b, counts, space, result):
+@kernel((_lists, _int, _int, _i64, _lists, _int, _i64, _i32, _int, _matrices[1], _space, _i64), max_registers=64)
+def select(sets, parts, high, control, judge, judge_high, judge_control, costs, b, counts, space, result):
     """Choose up to b vertices from the sets 0 … high - 1, and count the sets of the judge they hit; cooperative.
 
-    Members are read once to count them (only of sets that came or went), once to index the candidates and once where
-    they are covered, 4 bytes and an atomic each; a warp owns a set, a block one that a seed covers. Every block keeps
-    the candidates' counts for itself and finds the best alike.
+    Each set is asked whether it holds a seed: a sector, mostly. Members are read once, where they are covered, 4 bytes
+    and an atomic each. Every block keeps the candidates' counts for itself and finds the best alike.
 
     Parameters
     ----------
     sets, judge : Lists
         The collection, and the judging one.
-    low, high : int
-        Sets counted already in ``counts``, and all that count.
+    parts : int
+        A bit for each of the parts that the sets 0 … high - 1 are.
     judge_high : int
         How many of the judge's sets count; 0: none.
     control, judge_control
-        See :func:`gpukit.merit.update_cuda.update_sets`.
+        See :mod:`gpukit.merit.hashed_cuda`.
     costs : int32 array, shape (n,)
     b : int
         Seeds at most.
-    counts : int32 array, shape (n,)
-        Occurrences in the sets below ``low``; at the end, in those below ``high``.
+    counts : int32 array, shape (PARTS, n)
+        Occurrences in the sets of each part.
     space : Space
     result : int64 array, shape (RESULT + 2 * b + MAX_CANDIDATES,)
         Zero at the start.
     """
     grid = cuda.cg.this_grid()
     thread, threads = cuda.grid(1), cuda.gridsize(1)
-    tid, block_size, block_id, blocks = cuda.threadIdx.x, cuda.blockDim.x, cuda.blockIdx.x, cuda.gridDim.x
-    found = cuda.shared.array(BATCH, int32)
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     current = cuda.shared.array(MAX_CANDIDATES, int32)
     names = cuda.shared.array(MAX_CANDIDATES, int32)
     price = cuda.shared.array(MAX_CANDIDATES, int32)
@@ -390,66 +323,57 @@ def select(sets, low, high, control, judge, judge_high, judge_control, costs, b,
     best_cost = cuda.shared.array(BLOCK, int64)
     shared = cuda.shared.array(2, int64)
     best, block = Best(best_vertex, best_count, best_cost), Block(current, names, price, marks, shared)
-    n = len(space.work)
-    length = int64(len(sets.entries) // sets.segments)
-    over = control[OVERFLOW] + 2 * judge_control[OVERFLOW]
+    over = (control[OVERFLOW] != 0) + 2 * (judge_control[OVERFLOW] != 0)
     if over > 0:
         if thread == 0:
             result[OVER] = over
         return
-    warps = (block_size + 31) // 32
-    first_warp = int64(tid // 32) * blocks + block_id
-    _begin(first_warp, warps, low, high, sets, length, counts, space, result)
+    _begin(high, parts, sets, counts, space, block, result)
     grid.sync()
-    for v in range(thread, n, threads):
-        space.work[v] = counts[v]
     chosen, epoch, seed = 0, 0, int64(0)
     while chosen < b and seed >= 0 and epoch < EPOCHS:
         # Choose candidates: no other vertex can be the best until one of a lower class is.
-        _highest_classes(grid, epoch, costs, space, block)
+        highest_classes(grid, epoch, costs, space, block)
         limit = shared[0]
         if shared[1] == 0:
             break
-        _number_candidates(epoch, limit, costs, b, space, result)
+        number_candidates(epoch, limit, costs, b, space, result)
         grid.sync()
         total = result[FOUND + epoch]
-        if result[LISTED + epoch] > len(space.inverted):
-            break
-        _invert(first_warp, warps, high, total, costs, sets, length, space, block)
-        grid.sync()
+        _load_candidates(total, costs, space, block)
         # Algorithm 4, lines 2 to 5, among the candidates.
         epoch_first = chosen
         while chosen < b:
-            _best_candidate(chosen, epoch_first, total, less, space, block, best)
+            best_candidate(chosen, epoch_first, total, less, space, block, best)
             seed = best_vertex[0]
-            if seed < 0 or _class(best_count[0], best_cost[0]) < limit:
+            if seed < 0 or class_of(best_count[0], best_cost[0]) < limit:
                 break
             if thread == 0:
-                _note_seed(seed, best, chosen, b, space, result)
-            _cover_listed(seed, chosen, sets, length, space)
+                note_seed(seed, best, chosen, b, space, result)
+            _cover(grid, seed, chosen, chosen & 3, high, sets, space, result)
             chosen += 1
             grid.sync()
         grid.sync()
         if seed < 0 and limit > 1:
             seed = 0
-        if block_id == 0:
+        if cuda.blockIdx.x == 0:
             for c in range(tid, total, block_size):
                 space.work[space.candidates[c]] = current[c]
         epoch += 1
         grid.sync()
     # Algorithm 4, lines 2 to 5, among all vertices.
     while chosen < b and seed >= 0:
-        _best_of_grid(grid, costs, space, best)
+        best_of_grid(grid, costs, space, best)
         seed = best_vertex[0]
         if thread == 0 and seed >= 0:
-            _note_seed(seed, best, chosen, b, space, result)
+            note_seed(seed, best, chosen, b, space, result)
         cuda.syncthreads()
         if seed < 0:
             break
+        _cover(grid, seed, chosen, -1, high, sets, space, result)
         chosen += 1
-        _cover_searched(seed, chosen, high, sets, length, space, found)
         grid.sync()
-    _count_hits(judge, judge_high, space, found, result)
+    _count_hits(judge, judge_high, chosen, result)
     grid.sync()
     for i in range(thread, chosen, threads):
         space.is_seed[result[RESULT + i]] = 0

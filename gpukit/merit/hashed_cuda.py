@@ -13,7 +13,6 @@ from gpukit.device.kernels import cuda, device, group, kernel
 from gpukit.device.philox import draw4
 from gpukit.device.select import for_kernels
 from gpukit.merit import rule
-from gpukit.merit.table_cuda import AHEAD
 from gpukit.worlds.rule import CALLS_PER_ROW
 from gpukit.worlds.rule import any_live as _any_live
 from gpukit.worlds.tables import MAX_LIVE
@@ -21,6 +20,9 @@ from gpukit.worlds.tables import MAX_LIVE
 BATCH, LISTED = 64, 256
 """Sets that a block of :func:`discover` looks through together, and dead members of them that it looks at; where there
 are more, sets are drawn again without that."""
+
+AHEAD = 8
+"""Entries that a thread loads before it looks at the first: their latencies overlap."""
 
 FARTHEST = 512
 """Places from its first one on where a vertex is looked for."""
@@ -275,6 +277,13 @@ QUEUES_TYPE = group(Queues, _i32, _i32, "int64[:, ::1]")
 TALLY = group(Tally, "int32[:, ::1]", _u8, _i64)
 EDGES = group(rule.InEdges, "uint32[:, ::1]", _i32, _u32, _u64, _int, "uint64", _u32)
 """Types of what kernels take."""
+
+
+@kernel((_i32, _int, _int, _u8))
+def mark_dead(deaths, before, died, dead):
+    """Mark the vertices ``deaths[before:died]`` as dead; any grid. A thread owns a vertex."""
+    for i in range(before + cuda.grid(1), died, cuda.gridsize(1)):
+        dead[deaths[i]] = 1
 
 
 # whole: what happens to a batch of sets, step by step

@@ -112,8 +112,6 @@ class Policy:
     costs : Costs
     device : Device or None
         Where the sets are; one CPU thread if not given.
-    groups : int
-        β of the update on a GPU.
     timer : PhaseTimer
         Charged with ``generate``, ``update``, ``judge`` and ``select``.
     make_sets : callable
@@ -127,7 +125,6 @@ class Policy:
         params: Params,
         costs: Costs,
         device: Device | None,
-        groups: int,
         timer: PhaseTimer,
         make_sets: MakeSets,
     ) -> None:
@@ -135,10 +132,10 @@ class Policy:
         self.residual = Residual(graph, params.eta, params.model)
         self._drawn = 0
         self._last: tuple[Round, int] | None = None
-        self._sets = make_sets(reverse, self.residual, params, device, groups)
+        self._sets = make_sets(reverse, self.residual, params, device)
         self._judge: Judge | None = None
         if params.certificate == "fresh":
-            judges = make_sets(reverse, self.residual, params, device, groups, share_graph_with=self._sets)
+            judges = make_sets(reverse, self.residual, params, device, share_graph_with=self._sets)
             self._judge = Judge(judges, 1 if params.ids == "fresh" else SERVES)
 
     @property

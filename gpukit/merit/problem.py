@@ -20,7 +20,6 @@ _CHOICES = {
     "model": settings.choices(settings.Model),
     "update": settings.choices(settings.Update),
     "ids": settings.choices(settings.Ids),
-    "storage": settings.choices(settings.Storage),
     "certificate": settings.choices(settings.Certificate),
     "lt_residual": settings.choices(settings.Residual),
 }
@@ -104,9 +103,6 @@ class Params:
         Under LT, ``renormalised`` (what follows from observing who is not active) or ``raw`` (as printed).
     costs : Costs or None
         What seeds cost; None: 0.01 + 0.01 · d_out.
-    storage : str
-        Of the sets on a GPU: ``tables`` (hash tables, of large graphs, where they fit), ``segments`` (rings), or
-        ``global`` with ``regenerate``: GAMCSS, which draws as gIM does and keeps sets in one array.
     seed : int
         The user's seed, in [0, 2**64).
     """
@@ -120,7 +116,6 @@ class Params:
     certificate: str = settings.default(settings.Certificate)
     lt_residual: str = settings.default(settings.Residual)
     costs: Costs | None = None
-    storage: str = settings.default(settings.Storage)
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -132,8 +127,6 @@ class Params:
             raise UsageError(f"epsilon is {self.epsilon}; it must lie in [1e-6, 1): less takes over 2^48 mRR sets")
         if not 0 <= self.seed < 2**64:
             raise UsageError(f"seed is {self.seed}; 0 to 2^64 - 1 are allowed")
-        if self.storage == "global" and self.update != "regenerate":
-            raise UsageError(f"global storage goes with update regenerate, not with {self.update}")
         if self.ids == "fresh" and self.update != "regenerate":
             raise UsageError(f"fresh ids go with update regenerate, not with {self.update}; leave one of them out")
 

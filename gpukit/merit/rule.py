@@ -49,19 +49,19 @@ class Key(namedtuple("Key", "seed tag root_tag")):
 class Span(namedtuple("Span", "first step begin have end")):
     """Sets to make sets of the current round: ``begin`` … ``end`` - 1; those from ``have`` on are new.
 
-    On the CPU these are numbers in a segment, whose set j has the id ``first + j * step``. On a GPU they are numbers in
-    the collection; set r has the id ``first + r``, and ``step`` is the number of segments: it lies in the one r modulo
-    ``step``.
+    On the CPU these are numbers in a segment, whose set j has the id ``first + j * step``. In the segments of
+    :mod:`gpukit.papers.merit.rings` they are numbers in the collection: set r has the id ``first + r``, and lies in the
+    segment r modulo ``step``, the number of segments.
     """
 
 
 class Sets(namedtuple("Sets", "starts sizes roots cursors")):
-    """Where the sets of a collection lie, and their roots.
+    """Where the sets of a segment, or of rings, lie, and their roots.
 
     Attributes
     ----------
-    starts : int64 array; on a GPU int32
-        Place of each set's first member; on a GPU in its ring. Roots are the first members.
+    starts : int64 array; int32 where sets lie in rings
+        Place of each set's first member, in its ring where it lies in one. Roots are the first members.
     sizes, roots : int32 arrays
         Members and roots of each set.
     cursors : int64 array

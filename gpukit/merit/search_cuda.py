@@ -5,11 +5,15 @@ Roots are drawn first; then one search goes on from all that are new, of all set
 
 from collections import namedtuple
 
-from numba import int32, int64, uint32
+from numba import int32, int64, uint32, uint64
 
 from gpukit.device.kernels import cuda, device, kernel
-from gpukit.merit.grow_cuda import root_of
+from gpukit.device.philox import draw4
+from gpukit.device.select import for_kernels, simulated
+from gpukit.merit import rule
+from gpukit.merit.clocks import first_clock
 from gpukit.merit.hashed_cuda import (
+    AHEAD,
     EDGES,
     EMPTY,
     FEW,
@@ -33,9 +37,10 @@ from gpukit.merit.hashed_cuda import (
     note,
     wanted_roots,
 )  # fmt: skip
-from gpukit.merit.table_cuda import AHEAD
-from gpukit.merit.update_cuda import draw_row
-from gpukit.worlds.rule import CALLS_PER_ROW
+from gpukit.merit.rule import SEQUENCE
+from gpukit.worlds.rule import CALLS_PER_ROW, biased, word_of
+from gpukit.worlds.rule import live_edges as _live_edges
+from gpukit.worlds.rule import lt_choice as _lt_choice
 
 BLOCK = 256
 """Threads of a block of :func:`search` and :func:`add_few_roots`."""
@@ -51,6 +56,12 @@ STAGE = 1024
 
 STACK = 2 * STAGE
 """Members that wait in a block at most; half of them wait for other blocks before that are more."""
+
+
+live_edges = for_kernels(_live_edges)
+living_choice = rule.living_choice
+if simulated():
+    living_choice = rule.make_living_choice(_lt_choice.py_func, first_clock.py_func)
 
 
 class Block(namedtuple("Block", "tid size numbers base stage sets stack")):
@@ -69,6 +80,32 @@ class Block(namedtuple("Block", "tid size numbers base stage sets stack")):
     stack : int64 array, shape (STACK,)
         Members that wait, set << 32 | vertex.
     """
+
+
+@device
+def root_of(word, n, key, sample):
+    """Return the vertex at a place of a set's root sequence, or -1 if there is none."""
+    product = uint64(word_of(draw4(key.seed, key.root_tag, sample, SEQUENCE, word >> 2), word & 3)) * uint64(n)
+    return int64(-1) if biased(product, n) else int64(product >> uint64(32))
+
+
+@device
+def draw_row(v, row, draw, edges, remaining, key, sample, live):
+    """Put the live in-edges of one row of a vertex into ``live``, counted from the row's start; return how many."""
+    start, degree = edges.rows[row, 0], edges.rows[row, 1]
+    hits = 0
+    if edges.lt_kind >= 0:
+        chosen = living_choice(edges, remaining, int64(degree), int64(start), key, sample, v)
+        if chosen >= 0:
+            live[0] = uint32(chosen)
+            hits = 1
+    elif degree > 0:
+        words = draw4(key.seed, key.tag, sample, v, draw)
+        hits = live_edges(
+            degree, edges.rows[row, 2], start, draw, edges.accept, edges.thresholds,
+            key.seed, key.tag, sample, v, words, live,
+        )  # fmt: skip
+    return hits
 
 
 @device

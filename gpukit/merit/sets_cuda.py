@@ -1,50 +1,63 @@
-"""A collection of mRR sets on a GPU: the sets and seeds of the CPU collection."""
+"""A collection of mRR sets on a GPU, in hash tables of equal length: the sets and seeds of the CPU collection."""
 
+from bisect import bisect_left
+from itertools import pairwise
+from math import ceil
 from typing import Any
 
 import numpy as np
 
-from gpukit.device.arrays import Buffer, begin_to_read, xp
+from gpukit.device.arrays import Buffer, begin_to_read, on_host, resident_blocks, xp
 from gpukit.device.launch import cooperative_grid, launch
 from gpukit.device.memory import check_budget
 from gpukit.device.philox import Stream
-from gpukit.merit import cover_cuda, discover_cuda
-from gpukit.merit import update_cuda as kernels
+from gpukit.merit import cover_cuda, search_cuda
+from gpukit.merit import hashed_cuda as kernels
 from gpukit.merit.residual import Residual
-from gpukit.merit.rule import Key, Remaining, Sets, Span
-from gpukit.merit.sets import Selection, packed, top_by_ratio
-from gpukit.merit.state_cuda import MIN_SEGMENTS, DeviceState, total_bytes
+from gpukit.merit.rule import Key, Remaining
+from gpukit.merit.sets import Selection, packed
+from gpukit.merit.state_cuda import DeviceState, selection_of, total_bytes
 from gpukit.worlds.collection import check_ids
 from gpukit.worlds.reverse import Reverse
-
-MAX_BLOCK = kernels.AT_ONCE
-"""Threads of a block at most: a step has nothing to do for more."""
-
-MIN_LENGTH = 1 << 12
-"""Entries of a ring at least."""
 
 REACH = 8.0
 """Members for each root that are expected before any were counted."""
 
-HEADROOM = 2
-"""By how much more than what is expected a ring is made larger."""
+LARGEST = 2.0
+"""How many times as large as sets are on average the largest is expected to be, before any were counted."""
 
-WIDE = 1000
-"""Members of a set, on average, from which on a block has two warps, not one."""
+LENGTH, PLACES = 2.0, 64
+"""Places of a new table for each member of the largest set that is expected, and beside."""
 
-CROWDED = 4
-"""Sets of a segment above which more segments are made, if there can be more: a segment's sets wait for each other."""
+SPREAD = 1.2
+"""How many times as large as the largest was relative to the mean it may become."""
 
-FEW_MEMBERS = 1 << 26
-"""Members of all sets below which a selection does with half as many blocks: each goes through all candidates."""
+FULL = 0.75
+"""Share of its places that a table may be expected to need."""
 
-FEW, SET_BYTES = 64, 25
-"""Sets that the arrays have room for at first, and device memory for a set beside its record; the arrays may be twice
-as long as there are sets."""
+LENGTHEN = 1.25
+"""How many times as long as before tables become at least when they stay in the same memory."""
+
+LONGEST = 2
+"""How many times as long as new ones they may become then."""
+
+ASIDE = 1 << 22
+"""Places of tables that are copied to be moved at once, at most, unless a few tables have more."""
+
+FEW, SET_BYTES = 64, 45
+"""Sets that the arrays have room for at first, and device memory for a set beside its table; two of the arrays are
+shared by all collections, and may be twice as long as there are sets."""
+
+ADD_BLOCK = 128
+"""Threads of a block that draws the roots of a set; more where there are few sets."""
 
 
 class CudaSets:
-    """A collection on the current GPU, in segments; set r lies in segment r mod segments.
+    """A collection on the current GPU; set r is table r.
+
+    Tables are equally long: twice as long as the largest set is expected to be when they are made. When sets grow
+    beyond that they become longer in the same memory, as there are fewer sets the larger these are; or others are made,
+    and the members move if there is room for both.
 
     Parameters
     ----------
@@ -54,34 +67,29 @@ class CudaSets:
     seed : int
     raw : bool
         Leave LT weights as they are.
-    groups : int
-        β: the update takes the segments in so many launches, by falling number of changed sets, with blocks as many
-        times larger, ``MAX_BLOCK`` threads at most.
     share : float
-        Of the memory for the rings of all collections.
+        Of the memory for the members of all collections.
+    owner : bool
+        Whether this is the collection which tells the state who died, and whose memory includes the state's.
     """
 
     has_history = False
 
     def __init__(
-        self, state: DeviceState, reverse: Reverse, residual: Residual, seed: int, *, raw: bool, groups: int,
-        share: float,
+        self, state: DeviceState, reverse: Reverse, residual: Residual, seed: int, *, raw: bool, share: float,
+        owner: bool,
     ) -> None:  # fmt: skip
         self.state, self.reverse, self.residual = state, reverse, residual
-        self.raw, self.groups, self.share = raw, groups, share
+        self.raw, self.share, self.owner = raw, share, owner
         self.key = Key(np.uint64(seed), int(reverse.stream), int(Stream.MRR_ROOT))
-        self.segments, self.length = state.segments, 0
-        self.peak_members = self._members = 0
-        self.max_block = MAX_BLOCK
-        self._most_bytes = self._planned = 0
-        self._probes = 0
-        self._reach = REACH
-        self._starts, self._sizes, self._roots = (Buffer(FEW, np.int32) for _ in range(3))
-        self._cursors, self._flags = Buffer(FEW, np.int64), Buffer(FEW, np.uint8)
-        self._load, self._changed = Buffer(self.segments, np.int32, 0), Buffer(self.segments, np.int32)
-        self._ring, self._states = Buffer(1, np.int32), Buffer((self.segments, 4), np.int64, 0)
+        self.peak_members = self._members = self._most_bytes = self._planned = self._probes = 0
+        self._reach, self._largest, self._at_once = REACH, LARGEST, 1.0
+        self._pool, self.table = Buffer(0, np.int32), 0
+        self._sizes, self._roots, self._seen, self._few, self._many = (Buffer(FEW, np.int32) for _ in range(5))
+        self._cursors, self._part_of = Buffer(FEW, np.int64), Buffer(FEW, np.uint8)
         self._control = Buffer(kernels.CONTROL, np.int64, 0)
-        state.collections.add(self)
+        self._parts: list[tuple[int, int]] = []
+        self._seeds: set[int] = set()
         self.restart(0)
 
     @property
@@ -90,42 +98,56 @@ class CudaSets:
         return self._probes + int(self._control.host()[kernels.PROBES])
 
     def memory(self) -> int:
-        """Return the most bytes of device memory taken so far, without what collections share."""
+        """Return the most bytes of device memory taken so far."""
         self._most_bytes = max(self._most_bytes, self._bytes())
-        return self._most_bytes
+        return self._most_bytes + (self.state.bytes() if self.owner else 0)
+
+    def planned(self) -> int:
+        """Return the bytes of device memory that the budget planned for, at most."""
+        return self._planned + (self.state.planned if self.owner else 0)
 
     def _bytes(self) -> int:
         """Return the bytes of device memory taken now, without what collections share."""
-        return total_bytes(self._starts, self._sizes, self._roots, self._cursors, self._flags, self._ring)
-
-    def planned(self) -> int:
-        """Return the bytes of device memory that the budget planned for when it made the rings, at most."""
-        return self._planned
+        return total_bytes(
+            self._sizes, self._roots, self._cursors, self._seen, self._few, self._many, self._part_of, self._pool
+        )
 
     def restart(self, first: int) -> None:
         """Forget all sets; the next ones have ids from ``first`` on."""
-        self.first, self.size, self._valid, self._counted = first, 0, 0, 0
-        self._states.array.fill(0)
-        self._control.array[kernels.MEMBERS] = 0
+        self.first, self.size, self._valid = first, 0, 0
+        self._selected = self._known = 0
+        self._drop_parts(0)
 
     def kill(self, vertices: np.ndarray, weakened: np.ndarray) -> None:
-        """Take note that vertices died: all sets must be looked at again. The owner of the state tells it, once."""
+        """Take note that vertices died: all sets must be looked at again, but for the seeds of the last selection."""
         self._valid = 0
+        if not self.owner:
+            return
+        others = [vertex for vertex in vertices.tolist() if vertex not in self._seeds]
+        if len(others) + len(self._seeds) == len(vertices):
+            self._known, vertices = self._selected, np.array([*others, *self._seeds], np.int32)
+        else:
+            self._known = 0
+        self._selected = 0
+        self.state.mark_dead(vertices, weakened, self.residual.living_in)
 
     def begin(self, size: int) -> None:
-        """Do nothing: rings may be made anew for sets that are not needed."""
+        """Begin with :meth:`update`, unless tables are to become longer."""
+        if self._expected <= FULL * self.table:
+            self.update(size)
 
     def update(self, size: int) -> None:
-        """Make the sets below ``size`` that exist sets of the current round."""
+        """Make the sets below ``size`` that exist sets of the current round, and no others."""
         low, high = self._valid, min(size, self.size)
         if high <= low:
+            self._valid = high
             return
-        if self._make_room(size):
-            self._update_sets(0, 0, high)
+        if self._make_tables(size):
+            self._draw(0, high)
             self.size = high
         else:
-            self._update_changed(low, high)
-        self._valid = high
+            self._update_tables(low, high)
+        self._valid, self._known = high, 0
 
     def extend(self, size: int) -> None:
         """Draw sets until there are ``size``; the others must be up to date."""
@@ -133,251 +155,294 @@ class CudaSets:
             return
         check_ids(self.first, size)
         assert self._valid == self.size
-        if self._make_room(size):
-            self._update_sets(0, 0, size)
-        else:
-            self._update_sets(self.size, self.size, size)
+        gone = self._make_tables(size)
+        self._draw(0 if gone else self.size, size)
         self.size = self._valid = size
 
-    def _make_room(self, size: int) -> bool:
-        """Make rings for ``size`` sets of this round if they are likely to be too short; return whether all are new."""
-        sets = max(size, self.size)
-        self._planned = max(self._planned, self._plan(sets))
-        for array in (self._starts, self._sizes, self._roots, self._cursors, self._flags):
-            array.reserve(size, self.size)
-        crowded = sets > CROWDED * self.segments and self._fitting(sets, 0) > self.segments
-        if self._needed(sets, self.segments) <= self.length and not crowded:
-            return False
-        self._new_rings(size, 0)
-        return True
-
-    def _needed(self, size: int, segments: int) -> int:
-        """Return the length of rings for sets of this round: a third for what counts, a quarter for the largest."""
-        mean = self._mean()
-        largest = min(float(self.residual.living), 1.5 * mean + 50)
-        sets = -(-size // segments)
-        return int(max(MIN_LENGTH, 3 * sets * (mean + kernels.HEADER), 4 * (largest + kernels.HEADER)))
-
-    def _mean(self) -> float:
-        """Return how many members a set of this round is likely to have."""
-        living = self.residual.living
-        return min(float(living), (living / self.residual.eta + 1) * self._reach)
-
-    def _room(self) -> int:
-        """Return how many entries all rings may have together."""
-        return int(self.share * self.state.ring_memory) // 4
-
-    def _fitting(self, size: int, least: int) -> int:
-        """Return how many rings, ``least`` entries long or as long as needed, can be used and memory allows."""
-        segments = self.state.segments
-        while segments > self.state.blocks and segments >= 2 * size:
-            segments //= 2
-        while segments * max(least, self._needed(size, segments)) > self._room():
-            if segments <= MIN_SEGMENTS:
-                break
-            segments = max(MIN_SEGMENTS, segments // 2)
-        return segments
-
-    def _new_rings(self, size: int, least: int) -> None:
-        """Make empty rings for so many sets, of at least so many entries; longer than needed where there is room."""
-        room, segments = self._room(), self._fitting(size, least)
-        needed = self._needed(size, segments)
-        least = max(least, needed)
-        check_budget({"mRR sets": 4 * segments * least}, 4 * room, "the GPU for one collection", "use --device cpu")
-        self.segments, self.length = segments, max(least, min(HEADROOM * needed, room // segments))
-        self._planned = max(self._planned, self._plan(size))
-        self.memory()
-        self._ring = Buffer(1, np.int32)
-        self._ring = Buffer(self.segments * self.length, np.int32)
-        self._states.array.fill(0)
-        self._counted = 0
-        self._control.array[kernels.MEMBERS] = 0
-
-    def _plan(self, size: int) -> int:
-        """Return the bytes that the rings will take, and the arrays at most; these may be left from more sets."""
-        return self.ring_bytes + SET_BYTES * max(2 * size, 2 * FEW, len(self._starts))
-
-    def _longer_rings(self, size: int) -> None:
-        """Make empty rings of twice the length, after sets found no room."""
-        self._probes += int(self._control.host()[kernels.PROBES])
-        self._control.array.fill(0)
-        self._new_rings(size, 2 * self.length)
-
     def redraw(self) -> None:
-        """Draw the valid sets again in longer rings, after they found no room; the others are gone."""
-        self._longer_rings(self._valid)
-        self._update_sets(0, 0, self._valid)
+        """Draw the valid sets again after they found no room; the others are gone."""
+        control = self._control.host()
+        self._probes += int(control[kernels.PROBES])
+        self._control.array.fill(0)
+        over = int(control[kernels.OVERFLOW])
+        if over & kernels.TABLES:
+            self._largest *= 2
+        if over & kernels.QUEUES:
+            self._at_once /= 2
+        self._make_tables(self._valid, again=True, too_short=over & kernels.TABLES != 0)
+        self._draw(0, self._valid)
         self.size = self._valid
 
-    def draw(self, low: int, high: int) -> int:
-        """Draw the sets low … high - 1 alone, into empty rings; return how many members they have together.
+    def _make_tables(self, size: int, *, again: bool = False, too_short: bool = False) -> bool:
+        """Make longer tables or more for ``size`` sets of this round if need be; return whether all sets are gone.
 
-        For an owner who takes them away at once and overwrites their starts: the sets below ``low`` are not kept.
+        ``again``: make them in any case, and keep no set; ``too_short``: those that there are were.
+
+        Raises
+        ------
+        DeviceError
+            If there is no room for them.
         """
-        while True:
-            self._states.array.fill(0)
-            self._make_room(high)
-            self._control.array[kernels.MEMBERS] = 0
-            self._update_sets(low, low, high)
-            control = self._control.host()
-            if control[kernels.OVERFLOW] == 0:
-                self.size = self._valid = high
-                return int(control[kernels.MEMBERS])
-            self._longer_rings(high)
+        more = size > len(self._part_of)
+        for array in (self._sizes, self._roots, self._cursors, self._seen, self._few, self._many, self._part_of):
+            array.reserve(size, self.size)
+        if more:
+            self._drop_parts(self.size)
+        room, held = int(self.share * self.state.set_memory) // 4, len(self._pool)
+        expected = self._expected
+        self._plan_tables(held)
+        enough = expected <= FULL * self.table and not again
+        if enough and size * self.table <= held:
+            return False
+        least = max(ceil(expected / FULL), self.table + 1 if too_short else 1)
+        check_budget({"mRR sets": 4 * size * least}, 4 * room, "the GPU for one collection", "use --device cpu")
+        length = self.table if enough else int(LENGTH * expected) + PLACES
+        length = min(max(length, 2 * self.table) if too_short else length, room // size)
+        kept = 0 if again or length < self.table else min(size, self.size)
+        here = held // size
+        if kept and LENGTHEN * self.table <= here and expected <= FULL * here:
+            # Longer still, while there is room for a few more sets: so they are moved less often.
+            length = max(min(length, here), min(LONGEST * length, held // (size + size // 4)))
+            self._lengthen(kept, length)
+        else:
+            kept = kept if size * length <= room - held else 0
+            self._replace(kept, length, size, room)
+        self._drop_parts(kept)
+        self.size = kept
+        return kept == 0
 
     @property
-    def select_kernel(self) -> Any:
-        """The kernel of a selection."""
-        return cover_cuda.select
+    def _expected(self) -> float:
+        """Members that the largest set of this round is expected to have."""
+        living = self.residual.living
+        return min(self._largest * min(float(living), (living / self.residual.eta + 1) * self._reach), living)
 
-    @property
-    def views(self) -> Any:
-        """Starts, sizes and rings for kernels, and the number of segments."""
-        return cover_cuda.Lists(self._starts.view, self._sizes.view, self._ring.view, self.segments)
+    def _lengthen(self, kept: int, length: int) -> None:
+        """Move the first sets to longer tables in the same memory, the last ones first.
 
-    @property
-    def ring_bytes(self) -> int:
-        """Bytes that the rings take."""
-        return 4 * self.segments * self.length
+        Those go together whose new tables begin where the old ones of all of them end; the first few from a copy.
+        """
+        old, entries = self.table, self._pool.array
+        aside = min(kept * old, max(ASIDE, int(LENGTHEN / (LENGTHEN - 1)) * old))
+        self._plan_tables(len(self._pool) + aside)
+        self._most_bytes = max(self._most_bytes, self._bytes() + 4 * aside)
+        self.table = length
+        while kept > 0:
+            source, first = Buffer(0, np.int32), -(-kept * old // length)
+            if kept * old <= aside:
+                source, first = Buffer(entries[: kept * old].copy()), 0
+            self._move(source, old, first, kept)
+            kept = first
 
-    def places(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return starts and sizes of the sets in host memory."""
-        return self._starts.host(), self._sizes.host()
+    def _replace(self, kept: int, length: int, size: int, room: int) -> None:
+        """Make other tables of this length for so many sets and more, and move the first sets there.
 
-    def _update_changed(self, low: int, high: int) -> None:
-        """Look which of the sets low … high - 1 changed, and make them sets of this round."""
-        state, rest = self.state, self.residual
-        self._load.array.fill(0)
-        self._control.array[kernels.CHANGED] = 0
-        grid = 1 if xp is np else min(self.state.blocks, -(-(high - low) // discover_cuda.BATCH))
-        launch(discover_cuda.discover, grid, 32 if xp is np else 256,
-            state.dead.view, state.filter.view, rest.living, rest.eta, self.key.seed, self.key.root_tag,
-            self.first, self.segments, low, high,
-            discover_cuda.Lists(self._starts.view, self._sizes.view, self._roots.view, self._ring.view),
-            discover_cuda.Changes(self._flags.view, self._load.view, self._changed.view, self._control.view),
+        They take all the room for members that there is if it is not twice as much as they should take.
+        """
+        old, old_length = self._pool, self.table
+        if kept == 0:
+            old = self._pool = Buffer(0, np.int32)
+        places, spare = (2 * size + FEW) * length, room - len(old)
+        places = spare if len(old) + places > room // 2 else places
+        self._plan_tables(len(old) + places)
+        self._pool, self.table = Buffer(places, np.int32), length
+        self._most_bytes = max(self._most_bytes, self._bytes() + 4 * len(old))
+        if length == old_length:
+            self._pool.array[: kept * length] = old.array[: kept * length]
+        elif kept:
+            self._move(old, old_length, 0, kept)
+
+    def _plan_tables(self, places: int) -> None:
+        """Take note of the memory that tables with so many places take."""
+        self._planned = max(self._planned, 4 * places + SET_BYTES * len(self._seen))
+
+    def _move(self, source: Buffer, old_length: int, low: int, high: int) -> None:
+        """Enter the members of the sets low … high - 1 of older tables in the present ones (:func:`move_sets`)."""
+        self._pool.array[low * self.table : high * self.table].fill(kernels.EMPTY)
+        launch(kernels.move_sets, self._grid((high - low) * -(-old_length // kernels.PIECE)), self._threads(256),
+            source.view, old_length, low, high, self._tables, self._control.view,
         )  # fmt: skip
-        # With one group the host need not know how many changed: blocks that find nothing to do end at once.
-        listed = min(self.segments, high - low)
-        if self.groups > 1:
-            listed = int(self._control.host()[kernels.CHANGED])
-            by_load = xp.argsort(-self._load.array[: self.segments])[:listed]
-            self._changed.array[:listed] = by_load.astype(np.int32)
-        if listed:
-            self._update_sets(low, self.size, high, self._changed, listed, self.groups)
 
-    def _update_sets(
-        self, begin: int, have: int, end: int, order: Buffer | None = None, listed: int = 0, groups: int = 1
-    ) -> None:
-        """Make the sets begin … end - 1 sets of this round, in these segments or from that of set ``begin`` on."""
+    @property
+    def _tables(self) -> kernels.Tables:
+        return kernels.Tables(
+            self._pool.view, self.table, self._sizes.view, self._roots.view, self._cursors.view, self._seen.view
+        )
+
+    @property
+    def _queues(self) -> kernels.Queues:
+        return kernels.Queues(self._few.view, self._many.view, self.state.waiting.view)
+
+    def _grid(self, work: int) -> int:
+        """Return how many blocks share so many pieces of work."""
+        return 1 if xp is np else min(work, resident_blocks(search_cuda.BLOCK, 32))
+
+    def _threads(self, block: int) -> int:
+        return kernels.BATCH if xp is np else block
+
+    @property
+    def _remaining(self) -> Remaining:
         state, rest = self.state, self.residual
-        if order is None:
-            order, listed = state.no_order, min(self.segments, end - begin)
-        grid = -(-listed // groups)
-        for group in range(groups):
-            launch(kernels.update_sets, grid, self._block(grid),
-                state.edges, Remaining(state.dead.view, rest.living, rest.eta, state.living_in.view, self.raw),
-                self.key, Span(self.first, self.segments, begin, have, end), kernels.Turn(order.view, listed, group),
-                self._flags.view,
-                Sets(self._starts.view, self._sizes.view, self._roots.view, self._cursors.view),
-                kernels.Rings(self._ring.view, self._states.view), state.visited.view, state.counts.view,
-                self._counted, self._control.view,
-            )  # fmt: skip
+        return Remaining(state.dead.view, rest.living, rest.eta, state.living_in.view, self.raw)
 
-    def _block(self, grid: int) -> int:
-        """Return how many threads a block has: more for large sets, and the more, the fewer blocks there are."""
-        block = self.state.block
-        if xp is np:
-            return block
-        if self._mean() >= WIDE and 2 * block <= self.max_block:
-            block *= 2
-        while 2 * block * grid <= self.state.block * self.state.blocks and 2 * block <= self.max_block:
-            block *= 2
-        return block
+    @property
+    def _tally(self) -> kernels.Tally:
+        return kernels.Tally(self.state.parts.view, self._part_of.view, self._control.view)
+
+    def _update_tables(self, low: int, high: int) -> None:
+        """Look which of the sets low … high - 1 changed, and make them sets of this round."""
+        state, sets = self.state, high - low
+        launch(kernels.discover, self._grid(-(-sets // kernels.BATCH)), self._threads(256),
+            state.edges,
+            kernels.Deaths(
+                state.deaths.view, state.died, state.died - len(self._seeds), state.covered.view, self._known
+            ),
+            self._remaining, self.key, self.first, low, high, self._tables, self._queues, self._tally,
+        )  # fmt: skip
+        many, roots, counted = -1, self._roots_of(sets), None
+        if self._turns(roots) > 1:
+            # Not all roots may find room at a time: the host has to know how many there are.
+            counted = begin_to_read(self._control.array[kernels.MANY : kernels.QUEUED])
+        launch(search_cuda.add_few_roots, self._grid(-(-sets // search_cuda.BLOCK)), self._threads(search_cuda.BLOCK),
+            self._remaining, self.key, self.first, self._tables, self._queues, self._tally,
+        )  # fmt: skip
+        if counted is not None:
+            many, roots = counted()[0].tolist()
+        self._search(many, roots)
+
+    def _draw(self, low: int, high: int) -> None:
+        """Draw the sets low … high - 1."""
+        self._many.array[: high - low] = -1 - xp.arange(low, high, dtype=np.int32)
+        self._seen.array[low:high] = self.state.died
+        self._search(high - low, self._roots_of(high - low))
+
+    def _roots_of(self, sets: int) -> int:
+        """Return how many roots so many sets have at most."""
+        return sets * (1 + self.residual.living // self.residual.eta)
+
+    def _turns(self, roots: int) -> int:
+        """Return in how many turns so many roots are drawn: half of the queue is for those of one.
+
+        Other members seldom wait there. More turns after they did.
+        """
+        return max(1, int(-(-2 * roots // self.state.waiting.array.shape[1]) / self._at_once))
+
+    def _search(self, many: int, roots: int) -> None:
+        """Add so many roots at most to the sets listed in ``many`` (-1: all), and what reaches all that waits."""
+        turns = min(self._turns(roots), max(1, many))
+        borders = [many * turn // turns for turn in range(turns)] + [many]
+        for begin, end in pairwise(borders):
+            sets = max(1, self.size if many < 0 else end - begin)
+            launch(search_cuda.add_roots, self._grid(sets), self._threads(_threads_for(sets)),
+                self._remaining, self.key, self.first, begin, end, self._tables, self._queues, self._tally,
+            )  # fmt: skip
+            block = self._threads(search_cuda.BLOCK)
+            args = (
+                self.state.edges, self._remaining, self.key, self.first, end == many, self._tables, self._queues,
+                self._tally,
+            )  # fmt: skip
+            launch(search_cuda.search, cooperative_grid(search_cuda.search, block, args), block, *args)
 
     def select(self, b: int, costs: np.ndarray, judge: "CudaSets | None") -> Selection:
         """Choose up to b seeds (:meth:`gpukit.merit.sets.MrrSets.select`)."""
-        state = self.state
-        if state.costs_of is not costs:
-            state.costs.array[:] = xp.asarray(costs.astype(np.int32))
-            state.costs_of = costs
-        state.covered.reserve(self._valid, 0)
-        room = cover_cuda.RESULT + 2 * b + cover_cuda.MAX_CANDIDATES
-        if len(state.result) != room:
-            state.result = Buffer(room, np.int64)
-        while True:
-            host = self._launch_select(b, judge)
-            if host[cover_cuda.OVER] == 0:
-                break
-            if host[cover_cuda.OVER] & 1:
-                self.redraw()
-            if host[cover_cuda.OVER] & 2 and judge is not None:
-                judge.redraw()
-        self._counted = self._valid
-        for sets, place in ((self, cover_cuda.HELD), (judge, cover_cuda.JUDGE_HELD)):
-            if sets is not None:
-                sets._members = members = int(host[place])
-                sets.peak_members = max(sets.peak_members, members)
-                sets._reach = max(1.0, members / sets._valid / (self.residual.living / self.residual.eta))
-        chosen, start = int(host[cover_cuda.CHOSEN]), cover_cuda.RESULT
-        seeds, gains = host[start : start + chosen].astype(np.int32), host[start + b : start + b + chosen].copy()
-        known = int(host[cover_cuda.FOUND])
-        if known >= 2 * b:
-            pairs = host[start + 2 * b : start + 2 * b + known]
-            leaders = top_by_ratio(pairs >> 32, pairs & 0xFFFFFFFF, b)
-        else:
-            leaders = top_by_ratio(state.counts.host(), costs, b)
-        return Selection(seeds, gains, None if judge is None else int(host[cover_cuda.HITS]), leaders)
-
-    def _launch_select(self, b: int, judge: "CudaSets | None") -> np.ndarray:
         state, other = self.state, judge or self
-        block = 32 if xp is np else cover_cuda.BLOCK
-        state.result.array.fill(0)
-        counted, counts = self._begin_count()
-        for _ in range(2):
-            args = (
-                self.views, counted, self._valid, self._control.view,
-                other.views, 0 if judge is None else judge._valid, other._control.view,
-                state.costs.view, b, counts, state.space(), state.result.view,
+        while True:
+            state.covered.reserve(self._valid, 0)
+            state.inverted.reserve(self._valid, 0)
+            counted = self._count_valid()
+            sets = (
+                self._lists, counted, self._valid, self._control.view,
+                other._lists, 0 if judge is None else judge._valid, other._control.view,
             )  # fmt: skip
-            grid = cooperative_grid(self.select_kernel, block, args)
-            grid = max(1, grid // 2) if self._members < FEW_MEMBERS else grid
-            if state.champions.array.shape[1] >= grid:
+            result = state.select(cover_cuda.select, sets, costs, b, state.parts.view, self._members)
+            if result[cover_cuda.OVER] == 0:
                 break
-            state.champions = Buffer((3, grid), np.int64)
-        launch(self.select_kernel, grid, block, *args)
-        return begin_to_read(state.result.array)()[0]
+            if result[cover_cuda.OVER] & 1:
+                self.redraw()
+            if result[cover_cuda.OVER] & 2 and judge is not None:
+                judge.redraw()
+        self._note_members(int(result[cover_cuda.HELD]))
+        self._largest = SPREAD * result[cover_cuda.LARGEST] * self._valid / result[cover_cuda.HELD]
+        if judge is not None:
+            judge._note_members(int(result[cover_cuda.JUDGE_HELD]))
+            judge._largest = self._largest
+        found = selection_of(result, b, costs, judge is not None, lambda: on_host(self._counts(counted)))
+        self._seeds, self._selected = set(found.seeds.tolist()), self._valid
+        return found
 
-    def _begin_count(self) -> tuple[int, Any]:
-        """Return which sets are counted, and the counts, for the kernel of a selection."""
-        if self._counted == 0:
-            self.state.counts.array.fill(0)
-        return self._counted, self.state.counts.view
+    @property
+    def _lists(self) -> cover_cuda.Lists:
+        return cover_cuda.Lists(self._pool.view, self.table, self._sizes.view)
+
+    def _note_members(self, members: int) -> None:
+        """Take note of how many members the valid sets have together."""
+        self._members, self.peak_members = members, max(self.peak_members, members)
+        self._reach = max(1.0, members / self._valid / (self.residual.living / self.residual.eta))
+
+    def _counts(self, counted: int) -> Any:
+        """Return in how many sets of some parts, a bit each, every vertex is."""
+        return sum(self.state.parts.array[part] for part in range(kernels.PARTS) if counted >> part & 1)
+
+    def _count_valid(self) -> int:
+        """Return which parts are the valid sets, a bit for each."""
+        if self._valid not in [end for end, _ in self._parts]:
+            self._cut_parts(self._valid)
+        return sum(1 << part for end, part in self._parts if end <= self._valid)
+
+    def _cut_parts(self, size: int) -> None:
+        """Let a part end at a set: the one that it is in is cut in two, of which the smaller is counted anew."""
+        if len(self._parts) == kernels.PARTS:
+            self._join_parts(size)
+        free = min(set(range(kernels.PARTS)) - {part for _, part in self._parts})
+        self.state.parts.array[free].fill(0)
+        place = bisect_left(self._parts, (size, 0))
+        low = self._parts[place - 1][0] if place > 0 else 0
+        if place == len(self._parts):
+            self._count_sets(low, size, free, 1)
+            self._parts.append((size, free))
+            return
+        end, part = self._parts[place]
+        if size - low <= end - size:
+            begin, stop, pieces = low, size, [(size, free), (end, part)]
+        else:
+            begin, stop, pieces = size, end, [(size, part), (end, free)]
+        self._count_sets(begin, stop, part, -1)
+        self._count_sets(begin, stop, free, 1)
+        self._parts[place : place + 1] = pieces
+
+    def _join_parts(self, size: int) -> None:
+        """Make one part of the first two or the last two: those whose border is farther from a set."""
+        last = len(self._parts) - 2
+        place = 0 if abs(self._parts[0][0] - size) > abs(self._parts[last][0] - size) else last
+        (end, part), (_, other) = self._parts[place : place + 2]
+        counts = self.state.parts.array
+        counts[other] += counts[part]
+        self._part_of.array[self._parts[place - 1][0] if place > 0 else 0 : end] = other
+        del self._parts[place]
+
+    def _count_sets(self, low: int, high: int, part: int, change: int) -> None:
+        launch(kernels.count_sets, self._grid(-(-(high - low) // 8)), self._threads(256),
+            self._tables, low, high, part, change, self._tally,
+        )  # fmt: skip
+
+    def _drop_parts(self, kept: int) -> None:
+        """Let the sets from number ``kept`` on be counted no more, nor others of the part that this lies in."""
+        self._parts = [(end, part) for end, part in self._parts if end <= kept]
+        self._part_of.array[self._parts[-1][0] if self._parts else 0 :] = kernels.UNCOUNTED
 
     def export(self) -> tuple[np.ndarray, np.ndarray]:
         """Return offsets (int64) and members (int32) of the valid sets, members of a set ascending."""
-        starts, sizes, ring = self._starts.host(self._valid), self._sizes.host(self._valid), self._ring.host()
-        sets = []
-        for r in range(self._valid):
-            place = (int(starts[r]) + np.arange(sizes[r])) % self.length + r % self.segments * self.length
-            sets.append(ring[place])
+        pool, sets = self._pool.host(self._valid * self.table).reshape(self._valid, self.table), []
+        for held in pool:
+            found = held[(held != kernels.EMPTY) & (held != kernels.GONE)]
+            sets.append(np.where(found < 0, -2 - found, found))
         return packed(sets)
 
 
-class OwningSets(CudaSets):
-    """The collection of a campaign that tells the shared state who died."""
-
-    def kill(self, vertices: np.ndarray, weakened: np.ndarray) -> None:
-        """Take note that vertices died: all sets must be looked at again."""
-        if not self.state.tables and all(one._valid == one.size for one in self.state.collections):
-            # No set holds one that died before: the fewer the filter does, the fewer members are suspected.
-            self.state.filter.array.fill(0)
-        super().kill(vertices, weakened)
-        self.state.mark_dead(vertices, weakened, self.residual.living_in)
-
-    def memory(self) -> int:
-        """Return the most bytes of device memory taken so far, with what collections share."""
-        return super().memory() + self.state.bytes()
-
-    def planned(self) -> int:
-        """Return the bytes of device memory that the budget planned for, with what collections share."""
-        return super().planned() + self.state.planned
+def _threads_for(sets: int) -> int:
+    """Return how many threads a block that draws the roots of a set has, so that few sets keep the GPU busy, too."""
+    block, threads = search_cuda.BLOCK, ADD_BLOCK
+    resident = 0 if xp is np else block * resident_blocks(block, search_cuda.REGISTERS)
+    while threads < search_cuda.MAX_BLOCK and 2 * threads * sets <= resident:
+        threads *= 2
+    return threads

@@ -1,120 +1,138 @@
-"""What the collections of a campaign share on a GPU."""
+"""What the collections of a campaign share on a GPU, and how a selection is launched."""
 
+from collections.abc import Callable
 from typing import Any
-from weakref import WeakSet
 
 import numpy as np
 
-from gpukit.device.arrays import Buffer, free_memory, resident_blocks, xp
-from gpukit.device.launch import launch
+from gpukit.device.arrays import Buffer, begin_to_read, free_memory, resident_blocks, xp
+from gpukit.device.kernels import Kernel
+from gpukit.device.launch import cooperative_grid, launch
 from gpukit.device.memory import check_budget
-from gpukit.merit import cover_cuda, discover_cuda, hashed_cuda
-from gpukit.merit import update_cuda as kernels
+from gpukit.merit import cover_cuda, hashed_cuda
 from gpukit.merit.residual import Residual
 from gpukit.merit.rule import InEdges
+from gpukit.merit.sets import Selection, top_by_ratio
 from gpukit.worlds.graph_cuda import DeviceGraph
 from gpukit.worlds.reverse import Reverse
 
 SHARE, SEARCH_SHARE = 0.7, 0.08
-"""Shares of the free memory that the members of all collections, and bitmaps or queues of searches, may take."""
+"""Shares of the free memory that the members of all collections, and the queues of searches, may take."""
 
-MIN_SEGMENTS = 32
+COVERED = 1 << 22
+"""Sets that the list of those which a seed covers has room for at first."""
 
-PER_BLOCK = 4
-"""Segments for each block that the GPU holds at once: blocks that end early make room for others."""
+WAITING, WAITING_FEW, WAITING_EACH = 1 << 25, 1 << 20, 64
+"""Members that may wait for a search: at most, on any graph, and beyond these for each vertex."""
 
-INVERTED = 1 << 22
-"""Occurrences of candidates that the index of a selection has room for."""
-
-WAITING, WAITING_EACH = 1 << 25, 64
-"""Members of sets in tables that may wait for a search at most, and for each vertex."""
+FEW_MEMBERS = 1 << 26
+"""Members of all sets below which a selection does with half as many blocks: each goes through all candidates."""
 
 
 class DeviceState:
-    """What the two collections of a campaign share on a GPU: graph, residual graph, bitmaps, working space.
+    """What the two collections of a campaign share on a GPU: graph, residual graph, queues, working space.
 
     Parameters
     ----------
     reverse : Reverse
     residual : Residual
-    tables : bool
-        Whether the sets may lie in tables; else they lie in rings.
 
     Attributes
     ----------
-    tables : bool
-        Whether they do: until :meth:`use_rings`.
+    planned : int
+        Bytes that the budget planned for.
+    set_memory : int
+        Bytes that the members of all collections may take.
     """
 
-    def __init__(self, reverse: Reverse, residual: Residual, *, tables: bool) -> None:
-        n = reverse.n
-        self.block = 32 if xp is np else kernels.BLOCK
-        self.blocks = 2 if xp is np else resident_blocks(kernels.BLOCK, kernels.REGISTERS)
-        words, free = (n + 31) // 32, free_memory(tidied=True)
-        self.segments = PER_BLOCK * self.blocks
-        while self.segments > MIN_SEGMENTS and 4 * words * self.segments > SEARCH_SHARE * free:
-            self.segments //= 2
-        # All that waits may be members of one set.
-        waiting = 4 * n if xp is np else min(WAITING, WAITING_EACH * n, int(SEARCH_SHARE * free) // 16)
-        self.tables = tables and waiting >= n
-        searches = {"queues": 16 * waiting, "others": 4 * words + 4 * hashed_cuda.PARTS * n} if self.tables else {}
-        needs = {"graph": _graph_bytes(reverse), "vertices": 30 * n}
-        needs |= searches or {"bitmaps": 4 * words * self.segments}
-        needs |= {"selection": 4 * INVERTED, "filter": 4 * discover_cuda.FILTER_WORDS}
+    def __init__(self, reverse: Reverse, residual: Residual) -> None:
+        n, free = reverse.n, free_memory(tidied=True)
+        needs = {"graph": _graph_bytes(reverse), "vertices": 30 * n, "selection": 4 * COVERED}
+        needs |= self._plan_searches(n, free)
         check_budget(needs, free, "the GPU", "use --device cpu")
         self.planned = sum(needs.values())
-        self.ring_memory = int(SHARE * (free - sum(needs.values())))
+        self.set_memory = int(SHARE * (free - self.planned))
         self.graph = g = DeviceGraph(reverse)
-        self.visited = Buffer((1 if self.tables else self.segments, words), np.uint32, 0)
-        self.waiting = Buffer((2, waiting if self.tables else 0), np.int64)
-        self.parts = Buffer((hashed_cuda.PARTS if self.tables else 0, n), np.int32)
-        self.deaths, self.died = Buffer(64, np.int32), 0
+        self._make_searches(n)
         self.dead, self.living_in = Buffer(n, np.uint8, 0), Buffer(residual.living_in)
-        self.filter = Buffer(discover_cuda.FILTER_WORDS, np.uint32, 0)
-        self.counts, self.work = Buffer(n, np.int32), Buffer(n, np.int32)
-        self.marks, self.covered = Buffer(n, np.uint8, 0), Buffer(1, np.int32)
-        self.slot, self.inverted = Buffer(n, np.int32), Buffer(INVERTED, np.int32)
+        self.work, self.slot, self.costs = (Buffer(n, np.int32) for _ in range(3))
+        self.marks, self.covered, self.inverted = Buffer(n, np.uint8, 0), Buffer(1, np.int32), Buffer(COVERED, np.int32)
         self.histogram = Buffer(cover_cuda.EPOCHS * cover_cuda.BUCKETS, np.int32)
         candidates = cover_cuda.MAX_CANDIDATES
         self.candidates, self.list_fill = Buffer(candidates, np.int32), Buffer(candidates, np.int32)
         self.list_start, self.taken = Buffer(candidates, np.int64), Buffer((4, candidates), np.int32)
-        self.costs = Buffer(n, np.int32)
-        self.costs_of: np.ndarray | None = None
         self.champions, self.result = Buffer((3, 1), np.int64), Buffer(1, np.int64)
-        self.no_order = Buffer(np.empty(0, np.int32))
+        self._costs_of: np.ndarray | None = None
         self.edges = InEdges(
             g.rows.view, g.indices.view, g.accept.view, g.thresholds.view, reverse.lt_kind,
             np.uint64(reverse.lt_constant), g.lt_prefix.view,
         )  # fmt: skip
-        # Weak: a collection holds its state, and both give their memory back when nobody uses them.
-        self.collections: WeakSet[Any] = WeakSet()
+
+    def _plan_searches(self, n: int, free: int) -> dict[str, int]:
+        """Return the bytes that searches need, by name."""
+        wanted = 4 * n if xp is np else min(WAITING, WAITING_FEW + WAITING_EACH * n, int(SEARCH_SHARE * free) // 16)
+        self._capacity = max(n, wanted)  # all that waits may be members of one set
+        return {"queues": 16 * self._capacity, "counts": 4 * hashed_cuda.PARTS * n}
+
+    def _make_searches(self, n: int) -> None:
+        """Make what :meth:`_plan_searches` planned for."""
+        self.waiting = Buffer((2, self._capacity), np.int64)
+        self.parts = Buffer((hashed_cuda.PARTS, n), np.int32)
+        self.deaths, self.died = Buffer(64, np.int32), 0
 
     def mark_dead(self, vertices: np.ndarray, weakened: np.ndarray, living_in: np.ndarray) -> None:
         """Mark vertices as dead, and note how many living in-neighbours those that lost one still have."""
-        pairs = len(vertices) * self.visited.array.shape[0]
-        grid = 1 if xp is np else min(4 * self.blocks, -(-pairs // 128))
-        threads = 32 if xp is np else 128
         before, self.died = self.died, self.died + len(vertices)
         self.deaths.reserve(self.died, before)
         self.deaths.write(before, vertices)
-        views = (self.dead.view, self.filter.view, self.visited.view)
-        launch(discover_cuda.mark_dead, grid, threads, self.deaths.view, before, self.died, *views)
+        grid = 1 if xp is np else min(resident_blocks(128, 32), -(-len(vertices) // 128))
+        launch(hashed_cuda.mark_dead, grid, 32 if xp is np else 128,
+            self.deaths.view, before, self.died, self.dead.view,
+        )  # fmt: skip
+        self.weaken(weakened, living_in)
+
+    def weaken(self, weakened: np.ndarray, living_in: np.ndarray) -> None:
+        """Note how many living in-neighbours vertices that lost one still have."""
         if len(weakened):
             self.living_in.array[xp.asarray(weakened)] = xp.asarray(living_in[weakened])
 
-    def use_rings(self) -> None:
-        """Let all sets lie in rings from now on; those of this round are drawn again."""
-        self.tables = False
-        self.waiting, self.parts = Buffer((2, 0), np.int64), Buffer((0, 0), np.int32)
-        valid = [(one, one._valid) for one in self.collections]
-        for one, _ in valid:
-            one.restart(one.first)
-        self.visited = Buffer(xp.tile(self.visited.array, (self.segments, 1)))
-        self.planned += int(self.visited.array.nbytes)
-        for one, size in valid:
-            one.extend(size)
+    def select(
+        self, kernel: Kernel, sets: tuple[Any, ...], costs: np.ndarray, b: int, counts: Any, members: int
+    ) -> np.ndarray:
+        """Launch a selection (:func:`gpukit.merit.cover_cuda.select`) and return its result in host memory.
 
-    def space(self) -> cover_cuda.Space:
+        Parameters
+        ----------
+        kernel : Kernel
+        sets : tuple
+            Its arguments before ``costs``: the collection and the judging one.
+        costs : int64 array, shape (n,)
+        b : int
+            Seeds at most.
+        counts : View
+            Occurrences of the vertices, as the kernel takes them.
+        members : int
+            How many members the sets had together when they were counted last.
+        """
+        if self._costs_of is not costs:
+            self.costs.array[:] = xp.asarray(costs.astype(np.int32))
+            self._costs_of = costs
+        room = cover_cuda.RESULT + 2 * b + cover_cuda.MAX_CANDIDATES
+        if len(self.result) != room:
+            self.result = Buffer(room, np.int64)
+        self.result.array.fill(0)
+        block = 32 if xp is np else cover_cuda.BLOCK
+        for _ in range(2):
+            args = (*sets, self.costs.view, b, counts, self._space(), self.result.view)
+            grid = cooperative_grid(kernel, block, args)
+            grid = max(1, grid // 2) if members < FEW_MEMBERS else grid
+            if self.champions.array.shape[1] >= grid:
+                break
+            self.champions = Buffer((3, grid), np.int64)
+        launch(kernel, grid, block, *args)
+        return begin_to_read(self.result.array)()[0]
+
+    def _space(self) -> cover_cuda.Space:
         """Return the working space of a selection for its kernel."""
         return cover_cuda.Space(
             self.work.view, self.slot.view, self.covered.view, self.marks.view, self.champions.view,
@@ -126,10 +144,29 @@ class DeviceState:
         """Return the device memory taken."""
         g = self.graph
         return total_bytes(
-            g.rows, g.indptr, g.indices, g.accept, g.thresholds, g.lt_prefix, self.visited, self.dead, self.living_in,
-            self.filter, self.counts, self.work, self.marks, self.covered, self.costs, self.slot, self.inverted,
-            self.waiting, self.parts, self.deaths,
+            g.rows, g.indptr, g.indices, g.accept, g.thresholds, g.lt_prefix, self.dead, self.living_in, self.work,
+            self.marks, self.covered, self.costs, self.slot, self.inverted, *self._searches,
         )  # fmt: skip
+
+    @property
+    def _searches(self) -> tuple[Buffer, ...]:
+        """What searches take."""
+        return self.waiting, self.parts, self.deaths
+
+
+def selection_of(
+    result: np.ndarray, b: int, costs: np.ndarray, judged: bool, counts: Callable[[], np.ndarray]
+) -> Selection:
+    """Return the selection that :meth:`DeviceState.select` found; ``counts`` returns the counts of all vertices."""
+    chosen, start = int(result[cover_cuda.CHOSEN]), cover_cuda.RESULT
+    seeds, gains = result[start : start + chosen].astype(np.int32), result[start + b : start + b + chosen].copy()
+    known = int(result[cover_cuda.FOUND])
+    if known >= 2 * b:
+        pairs = result[start + 2 * b : start + 2 * b + known]
+        leaders = top_by_ratio(pairs >> 32, pairs & 0xFFFFFFFF, b)
+    else:
+        leaders = top_by_ratio(counts(), costs, b)
+    return Selection(seeds, gains, int(result[cover_cuda.HITS]) if judged else None, leaders)
 
 
 def _graph_bytes(reverse: Reverse) -> int:

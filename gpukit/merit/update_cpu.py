@@ -1,4 +1,4 @@
-"""mRR sets on the CPU (Numba): generation and update of a segment. ``update_cuda.py`` makes the same sets on GPUs.
+"""mRR sets on the CPU (Numba): generation and update of a segment. ``search_cuda.py`` makes the same sets on GPUs.
 
 The sets of a segment lie in one arena in the order they were written; a set that changes is written again at the end,
 clean sets stay where they are. The members of a set, in the order of discovery, are the queue of its own search. Who is

@@ -199,7 +199,6 @@ WRONG: list[tuple[type, str, Callable[[gk.Graph], object]]] = [
     (UsageError, "is neither degree nor uniform", lambda g: gk.Campaign(g, 2, costs="free")),
     (UsageError, "eta is 9; 1 to 5", lambda g: gk.Campaign(g, 9)),
     (UsageError, "belongs to model='lt'", lambda g: gk.Campaign(g, 2, lt_residual="raw")),
-    (UsageError, "^groups is 3", lambda g: gk.Campaign(g, 2, groups=3)),
     (UsageError, "^worlds is 0", lambda g: gk.seed_minimization(g, 2, worlds=0)),
     (UsageError, "1 runs are not in", lambda g: gk.estimate_spread(g, ["hub"], runs=1)),
     (UsageError, "the seed set is empty", lambda g: gk.estimate_spread(g, [])),

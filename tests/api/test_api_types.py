@@ -103,7 +103,7 @@ def test_all_that_is_public_is_looked_at() -> None:
         (lambda i, f, b: gk.PageRankIndex(FRIENDS, alpha=f(0.25), hubs=b(True), memory=i(9)), "kpar"),
         (lambda i, f, b: gk.PageRankIndex(FRIENDS).top_k({i(1): f(0.5)}, k=i(2), among=[i(2), i(3)]), "query"),
         (lambda i, f, b: gk.personalized_pagerank(FRIENDS, i(1), i(2), epsilon=f(0.25), weighted=b(False)), "direct"),
-        (lambda i, f, b: gk.seed_minimization(FRIENDS, i(2), epsilon=f(0.25), batch=i(1), groups=i(2)), "merit"),
+        (lambda i, f, b: gk.seed_minimization(FRIENDS, i(2), epsilon=f(0.25), batch=i(1)), "merit"),
         (lambda i, f, b: gk.structural_diversity(FRIENDS, i(2), t=i(1), undirected=b(True), full=b(True)), "diversity"),
         (lambda i, f, b: gk.from_edges([1], [2], vertices=i(7), undirected=b(True), seed=i(5)), "edges"),
         (lambda i, f, b: FRIENDS.with_weights("trivalency", seed=i(5)), "weights"),

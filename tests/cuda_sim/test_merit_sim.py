@@ -13,7 +13,7 @@ from gpukit.graph.csr import Weights
 from gpukit.merit import Costs, Params, SimulatedWorld
 from gpukit.merit.residual import Residual
 from gpukit.merit.sets import CpuSets
-from gpukit.papers.merit.factory import make_sets, simulate
+from gpukit.papers.merit.factory import make_sets, sets_in, simulate
 from gpukit.worlds.reverse import prepare
 
 MODELS = pytest.mark.parametrize(
@@ -29,22 +29,24 @@ MODELS = pytest.mark.parametrize(
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    from gpukit.merit import best_cuda, cover_cuda, factory, sets_cuda, state_cuda
+    from gpukit.merit import best_cuda, cover_cuda, state_cuda
+    from gpukit.papers.merit import cover_cuda as cover_rings
+    from gpukit.papers.merit import rings
 
-    monkeypatch.setattr(factory, "TABLES_FROM", 0)
-    monkeypatch.setattr(sets_cuda, "MIN_LENGTH", 64)
+    monkeypatch.setattr(rings, "MIN_LENGTH", 64)
     for name, value in (("BLOCK", 32), ("MAX_CANDIDATES", 32), ("WANTED", 2), ("EPOCHS", 2)):
-        monkeypatch.setattr(cover_cuda, name, value)
+        for module in (cover_cuda, cover_rings):
+            monkeypatch.setattr(module, name, value, raising=module is cover_cuda)
     monkeypatch.setattr(best_cuda, "BLOCK", 32)
-    monkeypatch.setattr(state_cuda, "INVERTED", 200)
+    monkeypatch.setattr(state_cuda, "COVERED", 200)
 
 
-def pair(graph, model, eta, simulator, groups=2, **options):
-    """Return a collection of the CPU and one of the GPU, in rings with more than one group."""
+def pair(graph, model, eta, simulator, storage="tables", **options):
+    """Return a collection of the CPU and one of the GPU; in segments it has two groups."""
     residual = Residual(graph, eta, model)
     params = Params(eta, 1, model, seed=5, **options)
     reverse = prepare(graph, model)
-    gpu = make_sets(reverse, residual, params, simulator, groups)
+    gpu = make_sets(reverse, residual, params, simulator, storage=storage, groups=2)
     return CpuSets(reverse, residual, 5, raw=params.lt_residual == "raw"), gpu, residual
 
 
@@ -65,7 +67,7 @@ def test_sets_and_seeds_through_a_history(
 
     With few marks all that is found may be a member, and has to be looked for.
     """
-    from gpukit.merit import table_cuda, update_cuda
+    from gpukit.papers.merit import table_cuda, update_cuda
 
     monkeypatch.setattr(table_cuda, "MARK_BITS", bits)
     for module in (update_cuda, table_cuda):
@@ -73,7 +75,7 @@ def test_sets_and_seeds_through_a_history(
     monkeypatch.setattr(update_cuda, "MAX_ADDED", max_added)
     graph = random_graph(30, 90, 6, weights)
     costs = np.random.default_rng(1).integers(1, 5, 30)
-    cpu, gpu, residual = pair(graph, model, 14, simulator, **options)
+    cpu, gpu, residual = pair(graph, model, 14, simulator, "segments", **options)
     generator = np.random.default_rng(3)
     for size in (5, 11, 5, 11, 4):
         for one in (cpu, gpu):
@@ -95,21 +97,21 @@ def test_sets_and_seeds_through_a_history(
     ],
     ids=["file", "const", "cascade"],
 )
-@pytest.mark.parametrize("update", ["coupled", "gamcss"])
-def test_clocks_choose_where_the_dead_hold_the_weight(make_graph, simulator, edges, weights, dead, update):
+@pytest.mark.parametrize("storage", ["tables", "global"])
+def test_clocks_choose_where_the_dead_hold_the_weight(make_graph, simulator, edges, weights, dead, storage):
     graph = make_graph(max(edge[1] for edge in edges) + 1, edges, weights)
     residual = Residual(graph, graph.n - 1, "lt")
-    options = {"update": "regenerate", "storage": "global"} if update == "gamcss" else {}
-    params = Params(graph.n - 1, 1, "lt", seed=5, **options)
-    reverse = prepare(graph, "lt", "scan" if options else "skip")
+    anew = storage == "global"
+    params = Params(graph.n - 1, 1, "lt", seed=5, update="regenerate" if anew else "coupled")
+    reverse = prepare(graph, "lt", "scan" if anew else "skip")
     cpu = CpuSets(reverse, residual, 5)
-    gpu = make_sets(reverse, residual, params, simulator, 1)
+    gpu = make_sets(reverse, residual, params, simulator, storage=storage)
     for chosen in dead:
         vertices = np.array(chosen, np.int32)
         weakened = residual.kill(vertices)
         for one in (cpu, gpu):
             one.kill(vertices, weakened)
-            if options:
+            if anew:
                 one.restart(0)
             one.update(30)
             one.extend(30)
@@ -118,10 +120,10 @@ def test_clocks_choose_where_the_dead_hold_the_weight(make_graph, simulator, edg
 
 def test_roots_drawn_in_several_steps(make_graph, simulator, monkeypatch):
     """Sets of roots alone, which the marks do not tell from others: a root found in one step is drawn in no other."""
-    from gpukit.merit import table_cuda
+    from gpukit.papers.merit import table_cuda
 
     monkeypatch.setattr(table_cuda, "MARK_BITS", 0)
-    cpu, gpu, residual = pair(make_graph(60, [(0, 1)], Weights()), "ic", 6, simulator)
+    cpu, gpu, residual = pair(make_graph(60, [(0, 1)], Weights()), "ic", 6, simulator, "segments")
     for one in (cpu, gpu):
         one.extend(12)
     dead = np.array([20, 40], np.int32)
@@ -135,13 +137,13 @@ def test_roots_drawn_in_several_steps(make_graph, simulator, monkeypatch):
 @pytest.mark.parametrize(("stage", "max_added"), [(256, 512), (1, 512), (256, 0)])
 def test_members_that_become_roots(make_graph, simulator, stage, max_added, monkeypatch):
     """Most of 20 vertices are in every set and 17 others die: sets gain roots that they have, few or more than fit."""
-    from gpukit.merit import table_cuda, update_cuda
+    from gpukit.papers.merit import table_cuda, update_cuda
 
     for module in (update_cuda, table_cuda):
         monkeypatch.setattr(module, "STAGE", stage)
     monkeypatch.setattr(update_cuda, "MAX_ADDED", max_added)
     edges = [(v, (v * a + 1) % 20) for v in range(20) for a in (1, 3, 7)]
-    cpu, gpu, residual = pair(make_graph(40, edges, Weights("const", 0.7)), "ic", 20, simulator)
+    cpu, gpu, residual = pair(make_graph(40, edges, Weights("const", 0.7)), "ic", 20, simulator, "segments")
     for one in (cpu, gpu):
         one.extend(12)
     dead = np.arange(23, 40, dtype=np.int32)
@@ -154,12 +156,12 @@ def test_members_that_become_roots(make_graph, simulator, stage, max_added, monk
 
 def test_more_live_edges_than_a_block_holds(make_graph, simulator, monkeypatch):
     """A vertex whose live edges are taken in parts waits alone, also when the first part gave it company."""
-    from gpukit.merit import table_cuda, update_cuda
+    from gpukit.papers.merit import table_cuda, update_cuda
 
     for module in (update_cuda, table_cuda):
         monkeypatch.setattr(module, "STAGE", 3)
     edges = [(leaf, 0) for leaf in range(1, 5)] + [(5, 1), (6, 2), (7, 3), (8, 4)]
-    cpu, gpu, _ = pair(make_graph(9, edges, Weights("const", 1.0)), "ic", 9, simulator)
+    cpu, gpu, _ = pair(make_graph(9, edges, Weights("const", 1.0)), "ic", 9, simulator, "segments")
     for one in (cpu, gpu):
         one.extend(60)
     check_equal(cpu, gpu)
@@ -167,12 +169,12 @@ def test_more_live_edges_than_a_block_holds(make_graph, simulator, monkeypatch):
 
 def test_rings_that_turn_and_rings_that_are_too_short(random_graph, simulator, monkeypatch):
     """Rings made just long enough are compacted in turns; ones made too short are replaced, and nothing is lost."""
-    from gpukit.merit import sets_cuda
+    from gpukit.papers.merit import rings
 
     graph = random_graph(30, 90, 2)
     for headroom, reach in ((1, 3.0), (1, 0.05)):
-        monkeypatch.setattr(sets_cuda, "HEADROOM", headroom)
-        cpu, gpu, residual = pair(graph, "ic", 14, simulator)
+        monkeypatch.setattr(rings, "HEADROOM", headroom)
+        cpu, gpu, residual = pair(graph, "ic", 14, simulator, "segments")
         gpu._reach, gpu.state.segments = reach, 2
         lengths = set()
         for vertex in range(0, 10, 2):
@@ -194,7 +196,7 @@ def test_rings_that_turn_and_rings_that_are_too_short(random_graph, simulator, m
 
 def test_rings_that_were_too_short_become_twice_as_long(random_graph, simulator):
     """Not longer by the headroom of new ones as well, which would take four times the memory."""
-    cpu, gpu, _ = pair(random_graph(30, 90, 2), "ic", 14, simulator)
+    cpu, gpu, _ = pair(random_graph(30, 90, 2), "ic", 14, simulator, "segments")
     for one in (cpu, gpu):
         one.extend(6)
     before = gpu.length
@@ -203,25 +205,28 @@ def test_rings_that_were_too_short_become_twice_as_long(random_graph, simulator)
     assert gpu.length == 2 * before
 
 
-@pytest.mark.parametrize("groups", [1, 2])
-def test_memory_was_planned_for(random_graph, simulator, monkeypatch, groups):
+@pytest.mark.parametrize("storage", ["tables", "segments"])
+def test_memory_was_planned_for(random_graph, simulator, monkeypatch, storage):
     """Longer rings, or tables, for fewer sets than there were: the arrays of these are still there."""
     from gpukit.merit import sets_cuda
+    from gpukit.papers.merit import rings
 
-    monkeypatch.setattr(sets_cuda, "FEW", 1)
-    _, gpu, _ = pair(random_graph(12, 30, 1), "ic", 8, simulator, groups)
+    for module in (sets_cuda, rings):
+        monkeypatch.setattr(module, "FEW", 1)
+    _, gpu, _ = pair(random_graph(12, 30, 1), "ic", 8, simulator, storage)
+    gpu.owner = False  # without what it shares
     gpu.extend(16)
     gpu.restart(0)
     gpu.extend(5)
     gpu.redraw()
-    assert sets_cuda.CudaSets.memory(gpu) <= sets_cuda.CudaSets.planned(gpu)
+    assert gpu.memory() <= gpu.planned()
 
 
-@pytest.mark.parametrize("groups", [1, 2])
-def test_memory_is_given_back_at_once(random_graph, simulator, groups):
+@pytest.mark.parametrize("storage", ["tables", "segments"])
+def test_memory_is_given_back_at_once(random_graph, simulator, storage):
     """The next campaign plans with what is free then: nothing may wait for a garbage collection."""
-    _, gpu, residual = pair(random_graph(12, 30, 1), "ic", 8, simulator, groups)
-    judge = make_sets(gpu.reverse, residual, Params(8, 1), simulator, groups, share_graph_with=gpu)
+    _, gpu, residual = pair(random_graph(12, 30, 1), "ic", 8, simulator, storage)
+    judge = make_sets(gpu.reverse, residual, Params(8, 1), simulator, share_graph_with=gpu, storage=storage)
     gpu.extend(5)
     judge.extend(5)
     gpu.select(2, np.ones(12, np.int64), judge)
@@ -243,8 +248,8 @@ def test_memory_is_given_back_at_once(random_graph, simulator, groups):
     ],
     ids=["ic", "lt", "end"],
 )
-@pytest.mark.parametrize(("update", "groups"), [("coupled", 1), ("coupled", 2), ("gamcss", 2)])
-def test_campaigns(make_graph, simulator, params, update, groups, monkeypatch):
+@pytest.mark.parametrize("storage", ["tables", "segments", "global"])
+def test_campaigns(make_graph, simulator, params, storage, monkeypatch):
     from gpukit.merit import policy
 
     def fewer(*args):
@@ -253,12 +258,19 @@ def test_campaigns(make_graph, simulator, params, update, groups, monkeypatch):
     plans = policy.plan
     monkeypatch.setattr(policy, "plan", fewer)
     graph = make_graph(14, [(v, (3 * v + 1) % 14) for v in range(14)] + [(v, (v + 5) % 14) for v in range(14)])
-    options = (
-        {"update": "regenerate", "ids": "fresh", "storage": "global"} if update == "gamcss" else {"update": update}
+    anew = {"update": "regenerate", "ids": "fresh"} if storage == "global" else {}
+    params, sampler = replace(params, **anew, costs=Costs.degree(graph)), "scan" if anew else "skip"
+    cpu, gpu = (
+        simulate(
+            graph,
+            params,
+            SimulatedWorld(graph, params.model, 4),
+            device,
+            sampler=sampler,
+            make_sets=sets_in(storage, 2),
+        )
+        for device in (None, simulator)
     )
-    params = replace(params, **options, costs=Costs.degree(graph))
-    cpu = simulate(graph, params, SimulatedWorld(graph, params.model, 4))
-    gpu = simulate(graph, params, SimulatedWorld(graph, params.model, 4), simulator, groups=groups)
     for one, other in zip(cpu.rounds, gpu.rounds, strict=True):
         assert one.batch.tolist() == other.batch.tolist() and one.activated.tolist() == other.activated.tolist()
         assert (one.sets, one.covered, one.hits, one.kind) == (other.sets, other.covered, other.hits, other.kind)
@@ -270,7 +282,7 @@ def test_campaigns(make_graph, simulator, params, update, groups, monkeypatch):
 def test_members_that_32_bits_do_not_number_are_refused(random_graph, simulator, monkeypatch):
     from gpukit.papers.merit import gamcss
 
-    _, gpu, _ = pair(random_graph(12, 30, 1), "ic", 8, simulator, update="regenerate", ids="fresh", storage="global")
+    _, gpu, _ = pair(random_graph(12, 30, 1), "ic", 8, simulator, "global", update="regenerate", ids="fresh")
     monkeypatch.setattr(gamcss, "MAX_MEMBERS", 20)
     gpu.extend(2)
     with pytest.raises(DeviceError, match="GAMCSS numbers 20 at most"):
@@ -303,48 +315,47 @@ def test_tables_through_a_history(random_graph, simulator, model, weights, optio
     for name, value in (("STAGE", stage), ("STACK", stack)):
         monkeypatch.setattr(search_cuda, name, value)
     graph = random_graph(30, 90, 6, weights)
-    cpu, gpu, residual = pair(graph, model, 14, simulator, 1, **options)
+    cpu, gpu, residual = pair(graph, model, 14, simulator, **options)
     follow(cpu, gpu, residual, (5, 11, 5, 11, 4), 2, np.random.default_rng(1).integers(1, 5, 30))
-    assert gpu.state.tables
 
 
 def test_tables_that_were_too_short_become_longer(random_graph, simulator, monkeypatch):
     """Tables made for sets of one member."""
-    from gpukit.merit import hashed_sets_cuda
+    from gpukit.merit import sets_cuda
 
-    monkeypatch.setattr(hashed_sets_cuda, "PLACES", 1)
-    cpu, gpu, residual = pair(random_graph(30, 90, 2), "ic", 14, simulator, 1)
+    monkeypatch.setattr(sets_cuda, "PLACES", 1)
+    cpu, gpu, residual = pair(random_graph(30, 90, 2), "ic", 14, simulator)
     gpu._reach = 0.1
     tables = set()
     for size in (6, 40, 12):
         follow(cpu, gpu, residual, (size,), 2, np.ones(30, np.int64))
         tables.add(gpu.table)
-    assert gpu.state.tables and tables != {gpu.table}
+    assert tables != {gpu.table}
 
 
 @pytest.mark.parametrize(("aside", "longest"), [(1, 2), (200, 1)])
 def test_tables_become_longer_in_the_same_memory(random_graph, simulator, monkeypatch, aside, longest):
     """Sets that grow move in the memory that there is, the last ones first, and none is drawn again."""
-    from gpukit.merit import hashed_sets_cuda
+    from gpukit.merit import sets_cuda
 
-    monkeypatch.setattr(hashed_sets_cuda, "PLACES", 1)
-    monkeypatch.setattr(hashed_sets_cuda, "ASIDE", aside)
-    monkeypatch.setattr(hashed_sets_cuda, "LONGEST", longest)
-    cpu, gpu, residual = pair(random_graph(60, 120, 2), "ic", 20, simulator, 1)
-    gpu.state.ring_memory, gpu._reach = 4 * 6000, 1.5
+    monkeypatch.setattr(sets_cuda, "PLACES", 1)
+    monkeypatch.setattr(sets_cuda, "ASIDE", aside)
+    monkeypatch.setattr(sets_cuda, "LONGEST", longest)
+    cpu, gpu, residual = pair(random_graph(60, 120, 2), "ic", 20, simulator)
+    gpu.state.set_memory, gpu._reach = 4 * 6000, 1.5
     drawn, tables, draw = [], [], gpu._draw
     monkeypatch.setattr(gpu, "_draw", lambda low, high: (drawn.append((low, high)), draw(low, high)))
     for size in (40, 40, 38, 40, 36, 36):
         follow(cpu, gpu, residual, (size,), 3, np.ones(60, np.int64))
         tables.append(gpu.table)
-    assert gpu.state.tables and len(set(tables)) > 1 and tables == sorted(tables), tables
+    assert len(set(tables)) > 1 and tables == sorted(tables), tables
     assert drawn == [(0, 40)], drawn
     assert gpu.memory() <= gpu.planned()
 
 
 def test_seeds_that_a_selection_looked_for_are_not_looked_for_again(random_graph, simulator):
     """More sets than the selection had, and fewer; and deaths without all of its seeds."""
-    cpu, gpu, residual = pair(random_graph(40, 120, 2), "ic", 30, simulator, 1)
+    cpu, gpu, residual = pair(random_graph(40, 120, 2), "ic", 30, simulator)
     costs, known = np.ones(40, np.int64), []
     for size, all_seeds in ((20, True), (12, True), (26, False), (20, True), (16, True)):
         for one in (cpu, gpu):
@@ -359,18 +370,18 @@ def test_seeds_that_a_selection_looked_for_are_not_looked_for_again(random_graph
         for one in (cpu, gpu):
             one.kill(dead, weakened)
         known.append(gpu._known)
-    assert gpu.state.tables and known == [20, 12, 0, 20, 16]
+    assert known == [20, 12, 0, 20, 16]
 
 
 @pytest.mark.parametrize("weights", [Weights(), Weights("const", 0.5)], ids=["cascade", "const"])
 def test_sets_that_lose_members_that_none_came_through_are_not_drawn_again(make_graph, simulator, weights, monkeypatch):
     """Of a path's end and single vertices that die sets only lose these; they go on, also in longer tables."""
-    from gpukit.merit import hashed_sets_cuda
+    from gpukit.merit import sets_cuda
     from gpukit.merit.hashed_cuda import GONE
 
-    monkeypatch.setattr(hashed_sets_cuda, "PLACES", 1)
+    monkeypatch.setattr(sets_cuda, "PLACES", 1)
     chain = [(v, v + 1) for v in range(20)]
-    cpu, gpu, residual = pair(make_graph(60, chain, weights), "ic", 30, simulator, 1)
+    cpu, gpu, residual = pair(make_graph(60, chain, weights), "ic", 30, simulator)
     costs, found = np.ones(60, np.int64), []
     for dead in ([0, 50, 51], [1, 2, 52], [53], [10, 54, 55, 56], [57]):
         for one in (cpu, gpu):
@@ -384,14 +395,14 @@ def test_sets_that_lose_members_that_none_came_through_are_not_drawn_again(make_
         for one in (cpu, gpu):
             one.kill(vertices, weakened)
     (first, none), (second, gone) = found[:2]
-    assert gpu.state.tables and none == 0 < gone and second - first < first // 4
+    assert none == 0 < gone and second - first < first // 4
 
 
 def test_rounds_that_begin_before_they_are_planned(random_graph, simulator, monkeypatch):
     """With as many sets as are needed then, more, or fewer; but not where tables are to become longer."""
-    from gpukit.merit import hashed_sets_cuda
+    from gpukit.merit import sets_cuda
 
-    cpu, gpu, residual = pair(random_graph(40, 120, 2), "ic", 30, simulator, 1)
+    cpu, gpu, residual = pair(random_graph(40, 120, 2), "ic", 30, simulator)
     costs = np.ones(40, np.int64)
     for ahead, size in ((0, 20), (20, 20), (20, 12), (12, 26), (26, 20)):
         gpu.begin(ahead)
@@ -405,9 +416,9 @@ def test_rounds_that_begin_before_they_are_planned(random_graph, simulator, monk
         weakened = residual.kill(dead)
         for one in (cpu, gpu):
             one.kill(dead, weakened)
-    monkeypatch.setattr(hashed_sets_cuda, "FULL", 0.0)
+    monkeypatch.setattr(sets_cuda, "FULL", 0.0)
     gpu.begin(20)
-    assert gpu.state.tables and gpu._valid == 0
+    assert gpu._valid == 0
 
 
 def test_parts_are_cut_and_joined(random_graph, simulator, monkeypatch):
@@ -415,33 +426,24 @@ def test_parts_are_cut_and_joined(random_graph, simulator, monkeypatch):
     from gpukit.merit import hashed_cuda
 
     monkeypatch.setattr(hashed_cuda, "PARTS", 3)
-    cpu, gpu, residual = pair(random_graph(30, 90, 2), "ic", 14, simulator, 1)
+    cpu, gpu, residual = pair(random_graph(30, 90, 2), "ic", 14, simulator)
     follow(cpu, gpu, residual, (12, 20, 16, 12, 14, 4, 24, 20), 1, np.ones(30, np.int64))
     ends = [end for end, _ in gpu._parts]
-    assert gpu.state.tables and ends == sorted(ends) and 20 in ends and len(ends) == 3
+    assert ends == sorted(ends) and 20 in ends and len(ends) == 3
     gpu.update(20)
-    mask, parts = gpu._begin_count()
-    counted = sum(parts.array[part] for part in range(3) if mask >> part & 1)
+    counted = gpu._counts(gpu._count_valid())
     assert np.array_equal(counted, np.bincount(gpu.export()[1], minlength=30))
 
 
 def test_tables_for_sets_of_next_to_no_members_become_longer(random_graph, simulator, monkeypatch):
     """Twice as long each time, whatever is expected of the sets."""
-    from gpukit.merit import hashed_sets_cuda
+    from gpukit.merit import sets_cuda
 
-    monkeypatch.setattr(hashed_sets_cuda, "PLACES", 1)
-    cpu, gpu, residual = pair(random_graph(30, 90, 2), "ic", 14, simulator, 1)
+    monkeypatch.setattr(sets_cuda, "PLACES", 1)
+    cpu, gpu, residual = pair(random_graph(30, 90, 2), "ic", 14, simulator)
     gpu._reach = 0.001
     follow(cpu, gpu, residual, (12,), 2, np.ones(30, np.int64))
-    assert gpu.state.tables and gpu.table >= 16
-
-
-def test_small_graphs_have_rings(random_graph, simulator, monkeypatch):
-    from gpukit.merit import factory
-
-    monkeypatch.setattr(factory, "TABLES_FROM", 31)
-    _, gpu, _ = pair(random_graph(30, 90, 2), "ic", 14, simulator, 1)
-    assert not gpu.state.tables
+    assert gpu.table >= 16
 
 
 def test_queues_that_are_too_short_take_fewer_sets(random_graph, simulator, monkeypatch):
@@ -450,46 +452,16 @@ def test_queues_that_are_too_short_take_fewer_sets(random_graph, simulator, monk
 
     monkeypatch.setattr(search_cuda, "STAGE", 1)
     monkeypatch.setattr(search_cuda, "STACK", 2)
-    cpu, gpu, residual = pair(random_graph(30, 90, 2, Weights("const", 0.9)), "ic", 14, simulator, 1)
+    cpu, gpu, residual = pair(random_graph(30, 90, 2, Weights("const", 0.9)), "ic", 14, simulator)
     gpu.state.waiting = type(gpu.state.waiting)((2, 30), np.int64)
     follow(cpu, gpu, residual, (40, 12), 2, np.ones(30, np.int64))
-    assert gpu.state.tables and gpu._at_once < 1
+    assert gpu._at_once < 1
 
 
-def test_sets_of_very_different_sizes_move_to_rings(make_graph, simulator):
-    """One vertex is reached by all others: tables as long as the few sets with it need do not fit, but rings do."""
-    cpu, gpu, residual = pair(
-        make_graph(30, [(v, 0) for v in range(1, 29)], Weights("const", 1.0)), "ic", 14, simulator, 1
-    )
-    gpu.state.ring_memory, gpu._reach = 4 * 2100, 1.0
-    follow(cpu, gpu, residual, (100,), 2, np.ones(30, np.int64))
-    assert not gpu.state.tables
-
-
-def test_tables_that_do_not_fit_give_way_to_rings(random_graph, simulator, monkeypatch):
-    """The sets of this round are drawn again in rings, those that were made, too; the campaign goes on in these."""
-    from gpukit.merit import hashed_sets_cuda
-
-    monkeypatch.setattr(hashed_sets_cuda, "FEW", 1)
-    cpu, gpu, residual = pair(random_graph(30, 90, 2), "ic", 14, simulator, 1)
-    judges = CpuSets(gpu.reverse, residual, 5)
-    judge = make_sets(gpu.reverse, residual, Params(14, 1, seed=5), simulator, 1, share_graph_with=gpu)
-    for one in (judges, judge):
-        one.restart(1 << 47)
-    probes, costs = gpu.probes, np.ones(30, np.int64)
-    for sizes in ((6, 6), (6, 20), (20, 20)):
-        for size, pair_ in zip(sizes, ((cpu, gpu), (judges, judge)), strict=True):
-            for one in pair_:
-                one.update(size)
-                one.extend(size)
-        check_same_selection(cpu.select(3, costs, judges), gpu.select(3, costs, judge))
-        check_equal(cpu, gpu)
-        check_equal(judges, judge)
-        assert gpu.state.tables == (sizes == (6, 6)) and gpu.probes > probes
-        probes = gpu.probes
-        dead = np.flatnonzero(residual.dead == 0)[:2].astype(np.int32)
-        weakened = residual.kill(dead)
-        for one in (cpu, gpu, judges, judge):
-            one.kill(dead, weakened)
-        monkeypatch.setattr(hashed_sets_cuda, "FULL", 0.0)
-    assert len(gpu._pool) == len(judge._pool) == 0
+def test_tables_that_do_not_fit_are_refused(make_graph, simulator):
+    """One vertex is reached by all others: tables as long as the few sets with it need do not fit."""
+    graph = make_graph(30, [(v, 0) for v in range(1, 29)], Weights("const", 1.0))
+    cpu, gpu, residual = pair(graph, "ic", 14, simulator)
+    gpu.state.set_memory, gpu._reach = 4 * 2100, 1.0
+    with pytest.raises(DeviceError, match="mRR sets .* are free on the GPU for one collection; use --device cpu"):
+        follow(cpu, gpu, residual, (100,), 2, np.ones(30, np.int64))

@@ -10,11 +10,11 @@ from oracles.selection import check_same_selection
 from gpukit.artifacts import write_graph
 from gpukit.errors import DeviceError
 from gpukit.graph.csr import Weights
-from gpukit.merit import Costs, Params, SimulatedWorld, factory
+from gpukit.merit import Costs, Params, SimulatedWorld
 from gpukit.merit.residual import Residual
 from gpukit.merit.sets import CpuSets
 from gpukit.papers.bench.counters import RATES, SUMS, find_ncu, measure
-from gpukit.papers.merit.factory import make_sets, simulate
+from gpukit.papers.merit.factory import sets_in, simulate
 from gpukit.worlds.reverse import prepare
 
 CASES = [
@@ -27,21 +27,18 @@ CASES = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def tables(monkeypatch):
-    """Sets of small graphs lie in hash tables, too, where no rings are asked for."""
-    monkeypatch.setattr(factory, "TABLES_FROM", 0)
+TABLES, RINGS = sets_in("tables"), sets_in("segments")
 
 
-def follow(graph, model, gpu, eta, sizes, groups, options, *, tune=None):
+def follow(graph, model, gpu, eta, sizes, make_sets=TABLES, *, options=None, tune=None):
     """Let a CPU and a GPU collection follow the same deaths and compare sets, seeds and hits."""
     residual = Residual(graph, eta, model)
-    params = Params(eta, 1, model, seed=5, **options)
+    params = Params(eta, 1, model, seed=5, **options or {})
     reverse = prepare(graph, model)
     raw = params.lt_residual == "raw"
     cpu = [CpuSets(reverse, residual, 5, raw=raw, threads=2) for _ in range(2)]
-    first = make_sets(reverse, residual, params, gpu, groups)
-    cuda = [first, make_sets(reverse, residual, params, gpu, groups, share_graph_with=first)]
+    first = make_sets(reverse, residual, params, gpu)
+    cuda = [first, make_sets(reverse, residual, params, gpu, share_graph_with=first)]
     if tune is not None:
         tune(cuda)
     costs = Costs.degree(graph).values
@@ -65,58 +62,54 @@ def follow(graph, model, gpu, eta, sizes, groups, options, *, tune=None):
 
 
 @pytest.mark.parametrize(("model", "weights", "options"), CASES)
-@pytest.mark.parametrize("groups", [1, 8])
-def test_sets_and_seeds_through_a_history(random_graph, gpu, model, weights, options, groups):
+@pytest.mark.parametrize("make_sets", [TABLES, sets_in("segments", 8)], ids=["tables", "segments"])
+def test_sets_and_seeds_through_a_history(random_graph, gpu, model, weights, options, make_sets):
     graph = random_graph(3000, 20_000, 6, weights)
-    follow(graph, model, gpu, 300, (400, 3000, 1000, 2000, 9000, 2000, 9000), groups, options)
+    follow(graph, model, gpu, 300, (400, 3000, 1000, 2000, 9000, 2000, 9000), make_sets, options=options)
 
 
 @pytest.mark.quick
 def test_many_further_roots(random_graph, gpu):
     """A set gains over a thousand roots at a time, most of which it has as members."""
-    follow(random_graph(12_000, 80_000, 6), "ic", gpu, 93, (300, 300, 300, 300, 300), 1, {})
+    follow(random_graph(12_000, 80_000, 6), "ic", gpu, 93, (300, 300, 300, 300, 300))
 
 
 @pytest.mark.parametrize("groups", [2, 4, 16])
 def test_load_groups_change_nothing(random_graph, gpu, groups):
-    follow(random_graph(3000, 20_000, 6), "ic", gpu, 200, (5000, 5000, 5000), groups, {})
+    follow(random_graph(3000, 20_000, 6), "ic", gpu, 200, (5000, 5000, 5000), sets_in("segments", groups))
 
 
 def test_more_live_edges_than_a_block_holds(make_graph, gpu):
     """Three vertices have 700 live edges each, and their tails have in-neighbours of their own."""
     edges = [(leaf, hub) for hub in range(3) for leaf in range(100 + 700 * hub, 800 + 700 * hub)]
     edges += [(leaf + 2100, leaf) for leaf in range(100, 2200, 2)]
-    follow(make_graph(4300, edges, Weights("const", 1.0)), "ic", gpu, 200, (2000, 3000), 1, {})
+    follow(make_graph(4300, edges, Weights("const", 1.0)), "ic", gpu, 200, (2000, 3000))
 
 
 @pytest.mark.parametrize("segments", [7, 28])
 @pytest.mark.parametrize(("headroom", "reach"), [(1, 8.0), (1, 0.01), (4, 0.01)])
 def test_short_rings_turn_or_are_replaced(random_graph, gpu, monkeypatch, headroom, reach, segments):
-    from gpukit.merit import sets_cuda
+    from gpukit.papers.merit import rings
 
-    monkeypatch.setattr(sets_cuda, "HEADROOM", headroom)
-    monkeypatch.setattr(sets_cuda, "MIN_LENGTH", 64)
+    monkeypatch.setattr(rings, "HEADROOM", headroom)
+    monkeypatch.setattr(rings, "MIN_LENGTH", 64)
 
     def tune(cuda):
         for one in cuda:
             one._reach = reach
             one.state.blocks, one.state.segments = 7, segments
 
-    graph, options = random_graph(3000, 20_000, 6), {"storage": "segments"}
-    cuda = follow(graph, "ic", gpu, 300, (200, 40, 200) * 4, 1, options, tune=tune)
+    cuda = follow(random_graph(3000, 20_000, 6), "ic", gpu, 300, (200, 40, 200) * 4, RINGS, tune=tune)
     assert cuda[0].length > 64
 
 
-@pytest.mark.parametrize("tight", [False, True])
-def test_short_tables_become_longer_or_give_way_to_rings(random_graph, gpu, monkeypatch, tight):
-    """Tables for sets that turn out to be a hundred times as large; and in the third round no room for longer ones."""
-    from gpukit.merit import hashed_sets_cuda
+def test_short_tables_become_longer(random_graph, gpu, monkeypatch):
+    """Tables for sets that turn out to be a hundred times as large."""
+    from gpukit.merit import sets_cuda
 
-    real, lengths = hashed_sets_cuda.TableSets._make_tables, set()
+    real, lengths = sets_cuda.CudaSets._make_tables, set()
 
     def make_tables(self, size, **options):
-        if tight and size == 900:
-            monkeypatch.setattr(hashed_sets_cuda, "FULL", 0.0)
         gone = real(self, size, **options)
         lengths.add(self.table)
         return gone
@@ -125,63 +118,77 @@ def test_short_tables_become_longer_or_give_way_to_rings(random_graph, gpu, monk
         for one in cuda:
             one._reach = 0.01
 
-    monkeypatch.setattr(hashed_sets_cuda, "PLACES", 1)
-    monkeypatch.setattr(hashed_sets_cuda.TableSets, "_make_tables", make_tables)
-    cuda = follow(random_graph(3000, 20_000, 6), "ic", gpu, 300, (200, 400, 900, 300), 1, {}, tune=tune)
-    assert cuda[0].state.tables != tight and len(lengths) > 1
+    monkeypatch.setattr(sets_cuda, "PLACES", 1)
+    monkeypatch.setattr(sets_cuda.CudaSets, "_make_tables", make_tables)
+    follow(random_graph(3000, 20_000, 6), "ic", gpu, 300, (200, 400, 900, 300), tune=tune)
+    assert len(lengths) > 1
+
+
+def test_tables_that_do_not_fit_are_refused(random_graph, gpu):
+    def tune(cuda):
+        cuda[0].state.set_memory = 1 << 20
+
+    with pytest.raises(DeviceError, match="mRR sets .* are free on the GPU for one collection; use --device cpu"):
+        follow(random_graph(3000, 20_000, 6), "ic", gpu, 300, (9000,), tune=tune)
+
+
+def test_many_sets_of_a_small_graph(random_graph, gpu):
+    """They have a thousand times as many roots as there are vertices."""
+    follow(random_graph(200, 900, 6), "ic", gpu, 100, (60_000, 90_000, 40_000))
 
 
 def test_tables_become_longer_in_the_same_memory(random_graph, gpu, monkeypatch):
     """Where there is no room for other tables sets move within theirs, the last ones first, and are not drawn again."""
-    from gpukit.merit import hashed_sets_cuda
+    from gpukit.merit import sets_cuda
 
-    tables, lengthened, lengthen = hashed_sets_cuda.TableSets, [], hashed_sets_cuda.TableSets._lengthen
+    tables, lengthened, lengthen = sets_cuda.CudaSets, [], sets_cuda.CudaSets._lengthen
 
     def note(self, kept, length):
         lengthened.append(kept)
         lengthen(self, kept, length)
 
     def tune(cuda):
-        cuda[0].state.ring_memory = 1 << 22
+        cuda[0].state.set_memory = 1 << 22
         for one in cuda:
             one.share = 0.5
 
-    monkeypatch.setattr(hashed_sets_cuda, "ASIDE", 1)
+    monkeypatch.setattr(sets_cuda, "ASIDE", 1)
     monkeypatch.setattr(tables, "_lengthen", note)
-    cuda = follow(random_graph(3000, 20_000, 6), "ic", gpu, 300, (400,) * 9, 1, {}, tune=tune)
-    assert cuda[0].state.tables and lengthened and set(lengthened) == {400}
+    follow(random_graph(3000, 20_000, 6), "ic", gpu, 300, (400,) * 9, tune=tune)
+    assert lengthened and set(lengthened) == {400}
 
 
 def test_little_memory_means_fewer_rings(random_graph, gpu):
     def tune(cuda):
-        cuda[0].state.ring_memory = 1 << 23
+        cuda[0].state.set_memory = 1 << 23
         for one in cuda:
             one.share = 0.5
 
-    cuda = follow(random_graph(3000, 20_000, 6), "ic", gpu, 100, (200, 400, 300), 8, {}, tune=tune)
+    cuda = follow(random_graph(3000, 20_000, 6), "ic", gpu, 100, (200, 400, 300), RINGS, tune=tune)
     assert cuda[0].segments < cuda[0].state.blocks
 
 
 @pytest.mark.parametrize(
-    "params",
+    ("params", "storage"),
     [
-        Params(300, 8),
-        Params(300, 4, "lt"),
-        Params(300, 8, certificate="paper"),
-        Params(300, 8, update="regenerate", ids="fresh"),
-        Params(200, 8, "lt", lt_residual="raw", epsilon=0.3),
-        Params(300, 8, storage="segments"),
-        Params(300, 8, update="regenerate", ids="fresh", storage="global"),
-        Params(300, 8, "lt", update="regenerate", ids="fresh", storage="global", certificate="paper"),
+        (Params(300, 8), "tables"),
+        (Params(300, 4, "lt"), "tables"),
+        (Params(300, 8, certificate="paper"), "tables"),
+        (Params(300, 8, update="regenerate", ids="fresh"), "tables"),
+        (Params(200, 8, "lt", lt_residual="raw", epsilon=0.3), "tables"),
+        (Params(300, 8), "segments"),
+        (Params(300, 8, update="regenerate", ids="fresh"), "global"),
+        (Params(300, 8, "lt", update="regenerate", ids="fresh", certificate="paper"), "global"),
     ],
     ids=range(8),
 )
-def test_campaigns(random_graph, gpu, params):
+def test_campaigns(random_graph, gpu, params, storage):
     graph = random_graph(3000, 20_000, 4)
+    how = {"sampler": "scan" if storage == "global" else "skip", "make_sets": sets_in(storage)}
     for costs in (Costs.degree(graph), Costs(np.random.default_rng(1).integers(1, 10**6, 3000), scheme="file")):
         asked = replace(params, costs=costs, seed=3)
-        cpu = simulate(graph, asked, SimulatedWorld(graph, params.model, 4))
-        cuda = simulate(graph, asked, SimulatedWorld(graph, params.model, 4), gpu)
+        cpu = simulate(graph, asked, SimulatedWorld(graph, params.model, 4), **how)
+        cuda = simulate(graph, asked, SimulatedWorld(graph, params.model, 4), gpu, **how)
         assert len(cpu.rounds) == len(cuda.rounds)
         for one, other in zip(cpu.rounds, cuda.rounds, strict=True):
             assert one.batch.tolist() == other.batch.tolist() and one.activated.tolist() == other.activated.tolist()

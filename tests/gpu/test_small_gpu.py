@@ -18,7 +18,7 @@ from gpukit.graph.csr import Weights
 from gpukit.kpar import Params, Prepared, Sources, build_index, query, rank
 from gpukit.merit import Costs, SimulatedWorld
 from gpukit.merit import Params as Campaign
-from gpukit.papers.merit.factory import simulate
+from gpukit.papers.merit.factory import sets_in, simulate
 from gpukit.worlds.collection import CpuCollection
 from gpukit.worlds.reverse import Ending, prepare
 
@@ -116,14 +116,18 @@ def test_rank_and_index(random_graph, gpu, weighted):
 
 
 @pytest.mark.parametrize(
-    "options",
-    [pytest.param({}, marks=pytest.mark.quick), {"update": "regenerate", "ids": "fresh", "storage": "global"}],
-    ids=str,
+    ("storage", "options"),
+    [
+        pytest.param("tables", {}, marks=pytest.mark.quick),
+        ("segments", {}),
+        ("global", {"update": "regenerate", "ids": "fresh"}),
+    ],
 )
-def test_campaign_cooperative(random_graph, gpu, options):
+def test_campaign_cooperative(random_graph, gpu, storage, options):
     graph = random_graph(200, 900, 7)
     params = Campaign(60, 4, seed=3, costs=Costs.degree(graph), **options)
-    cpu, cuda = (simulate(graph, params, SimulatedWorld(graph, "ic", 4), *device) for device in ((), (gpu,)))
+    how = {"sampler": "scan" if storage == "global" else "skip", "make_sets": sets_in(storage)}
+    cpu, cuda = (simulate(graph, params, SimulatedWorld(graph, "ic", 4), device, **how) for device in (None, gpu))
     assert [one.batch.tolist() for one in cpu.rounds] == [one.batch.tolist() for one in cuda.rounds]
 
 

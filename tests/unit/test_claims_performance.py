@@ -84,7 +84,7 @@ def search(tried):
 
 @each_of(
     performance=[
-        ("the same campaign takes {:.1f} s on one H100 (`merit-h100-livejournal-size.json`): {:.1f} in updates and new sets, {:.1f} in selections", (CAMPAIGN["time_s"]["mean"], CAMPAIGN["phases_s"]["update"] + CAMPAIGN["phases_s"]["generate"], CAMPAIGN["phases_s"]["select"])),
+        ("It takes {:.1f} s on one H100 (`merit-h100-livejournal-size.json`): {:.1f} in updates and new sets, {:.1f} in selections", (CAMPAIGN["time_s"]["mean"], CAMPAIGN["phases_s"]["update"] + CAMPAIGN["phases_s"]["generate"], CAMPAIGN["phases_s"]["select"])),
         ("On one machine it took {:.1f} s, and {:.1f} before", (MERIT["campaign_s"]["without"], MERIT["campaign_s"]["the revision before, on the same machine"])),
         ("searches {:.1f} s for {:.1f} G probes, selections {:.1f}, roots {:.1f}, moves to longer tables {:.1f}, counts of parts {:.1f}, looking for the dead {:.1f}; the rest of {:.1f} s is the host's, or waits for it, some {:.1f} ms a round. There were {:.1f} G probes before.", (kernels("search"), MERIT["probes"] / 1e9, kernels("select"), kernels("add_roots", "add_few_roots"), kernels("move_sets"), kernels("count_sets"), kernels("discover"), MERIT["campaign_s"]["with events"], (MERIT["campaign_s"]["with events"] * 1e3 - sum(one["ms"] for one in MERIT["kernels"].values())) / MERIT["rounds"], MERIT["probes_before"] / 1e9)),
         ("Of the first 250 rounds {} have over 20 M probes each, {:.1f} G together", (MERIT["rounds_with_over_20_million_probes_below_250"]["rounds"], MERIT["rounds_with_over_20_million_probes_below_250"]["probes"] / 1e9)),

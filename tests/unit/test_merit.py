@@ -459,8 +459,8 @@ def test_refusals(graph):
         Params(5, update="none")
     with pytest.raises(InputError, match="vertex 3 costs"):
         Campaign(graph, Params(5, costs=Costs(np.where(np.arange(600) == 3, 0, 1))))
-    with pytest.raises(UsageError, match=r"gpukit\.papers\.merit have them"):
-        make_sets(prepare(graph, "ic"), Residual(graph, 5, "ic"), Params(5, update="paper"), None, 1)
+    with pytest.raises(UsageError, match=r"gpukit\.papers\.merit have it"):
+        make_sets(prepare(graph, "ic"), Residual(graph, 5, "ic"), Params(5, update="paper"), None)
     campaign = Campaign(graph, Params(50, 2))
     with pytest.raises(UsageError, match="no batch"):
         campaign.observe(np.array([1]))

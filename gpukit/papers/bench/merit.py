@@ -12,8 +12,8 @@ from gpukit.device.timing import PhaseTimer, marker, profiled, synchroniser
 from gpukit.graph.csr import Graph
 from gpukit.merit import Params, Result, SimulatedWorld
 from gpukit.merit.problem import check
-from gpukit.papers.merit.baselines import configure
-from gpukit.papers.merit.factory import simulate
+from gpukit.papers.merit.baselines import METHODS, configure
+from gpukit.papers.merit.factory import Storage, sets_in, simulate
 
 BYTES_PER_MEMBER = 16 + 32 + 8 + 8
 """Least memory traffic of a drawn member: its row, a sector of in-neighbours, a bit set and cleared, itself stored."""
@@ -30,15 +30,17 @@ def measure(
     *,
     tables: Mapping[str, np.ndarray] | None,
     worlds: int,
-    groups: int,
+    groups: int | None,
     bandwidth: float,
 ) -> dict[str, Any]:
     """Run a campaign in each of the worlds 0 … worlds - 1; these alone are what a profiler is shown.
 
     Parameters
     ----------
-    graph, params, device, tables, groups
+    graph, params, device, tables
         As for :func:`gpukit.merit.simulate`; the method changes them (:data:`gpukit.papers.merit.baselines.METHODS`).
+    groups : int or None
+        β of sets in segments; None: they lie in hash tables unless the method says otherwise.
     method : str
         Name of a method.
     worlds : int
@@ -54,12 +56,14 @@ def measure(
         ``members`` and ``memory``: most; ``floor_s``: the traffic of the probes at full bandwidth.
     """
     asked, where = configure(method, params, device)
+    storage = METHODS[method].storage or ("tables" if groups is None else "segments")
+    beta = groups or 1
     check(graph, asked)  # before the first campaign, whose target is another
-    run(graph, asked if where.kind == "cuda" else _smaller(asked), worlds, where, tables, groups)
+    run(graph, asked if where.kind == "cuda" else _smaller(asked), worlds, where, tables, storage, beta)
     spent, phases, results = [], [], []
     for number in range(worlds):
         with profiled(where):
-            result, seconds = run(graph, asked, number, where, tables, groups)
+            result, seconds = run(graph, asked, number, where, tables, storage, beta)
         spent.append(seconds["total"] - seconds["diffuse"] - seconds["transfer"])
         phases.append(seconds)
         results.append(result)
@@ -69,7 +73,7 @@ def measure(
         "device": where.record(),
         "params": {"eta": asked.eta, "batch": asked.batch, "model": asked.model, "epsilon": asked.epsilon}
         | {"update": asked.update, "ids": asked.ids, "certificate": asked.certificate, "seed": asked.seed},
-        "groups": groups,
+        "groups": beta,
         "worlds": worlds,
         "time_s": {"mean": mean(spent), "min": min(spent), "max": max(spent), "each": spent},
         "phases_s": {name: mean(one.get(name, 0.0) for one in phases) for name in phases[0]},
@@ -91,14 +95,18 @@ def run(
     number: int,
     device: Device,
     tables: Mapping[str, np.ndarray] | None,
+    storage: Storage,
     groups: int,
 ) -> tuple[Result, dict[str, float]]:
     """Return a campaign in one world, and its seconds by phase."""
     timer = PhaseTimer(synchroniser(device), marker(device))
     with timer.phase("diffuse"):
         world = SimulatedWorld(graph, params.model, params.seed, number)
-    used = tables if params.model == "ic" and params.storage != "global" else None
-    result = simulate(graph, params, world, device, groups=groups, tables=used, timer=timer)
+    sampler = "scan" if storage == "global" else "skip"
+    used = tables if params.model == "ic" and sampler == "skip" else None
+    result = simulate(
+        graph, params, world, device, sampler=sampler, tables=used, timer=timer, make_sets=sets_in(storage, groups)
+    )
     return result, timer.seconds()
 
 

@@ -4,7 +4,6 @@ from itertools import product
 from typing import Annotated, Any
 
 from gpukit import settings
-from gpukit.api.campaign_run import check_groups
 from gpukit.api.vertices import at_most
 from gpukit.cli import options
 from gpukit.cli.command import DEVICE, with_run
@@ -14,6 +13,7 @@ from gpukit.cli.vertices import number
 from gpukit.device.select import choose
 from gpukit.errors import UsageError
 from gpukit.papers.cli.bench_record import Record, each_graph, named
+from gpukit.papers.cli.options import check_groups
 
 
 @with_run(*DEVICE, seed=1, writes="record")
@@ -40,10 +40,9 @@ def merit(
     """Time campaigns of minimum-cost seeding, warm: every method and target in the same hidden worlds."""
     run.params = {"batch": settings.MERIT_BATCH if batch is None else batch, "worlds": worlds}
     targets = None if etas is None else [number(word, "--eta", int) for word in etas.split(",")]
-    betas = [1] if groups is None else [number(word, "--groups", int) for word in groups.split(",")]
+    betas = [None] if groups is None else [number(word, "--groups", int) for word in groups.split(",")]
     for beta in betas:
         check_groups(beta)
-    storage = "tables" if groups is None else "segments"
     where = run.use_device()
     from gpukit.merit import Params
     from gpukit.papers.bench.merit import measure
@@ -55,12 +54,12 @@ def merit(
         for model, eta, certificate, method, beta in product(
             models.split(","), aims, certificates.split(","), methods.split(","), betas
         ):
-            params = Params(eta, fitting, model, certificate=certificate, storage=storage, seed=run.seed)
+            params = Params(eta, fitting, model, certificate=certificate, seed=run.seed)
             found = measure(
                 graph, params, method, where, tables=tables, worlds=worlds, groups=beta, bandwidth=record.bandwidth
             )
             record.add(facts, found)
-            record.lines[f"{name} {model} η {eta} {certificate} {method} β {beta}"] = (
+            record.lines[f"{name} {model} η {eta} {certificate} {method} β {beta or 1}"] = (
                 f"{found['time_s']['mean']:.3f} s, cost {found['cost']['mean']:,.2f}, {found['rounds']:.1f} rounds, "
                 f"{found['probes']:,.0f} probes"
             )

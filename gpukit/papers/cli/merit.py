@@ -5,13 +5,13 @@ from typing import Annotated, Any
 
 from gpukit import settings
 from gpukit.api import needs
-from gpukit.api.campaign_run import check_groups, settings_of
+from gpukit.api.campaign_run import settings_of
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.merit import Simulated, Step, begin, play, proceed
 from gpukit.cli.options import CampaignOptions, GraphArgument
 from gpukit.papers.cli.merit_once import once
-from gpukit.papers.cli.options import ablation
+from gpukit.papers.cli.options import ablation, check_groups
 
 app = group("MERIT with parts of it exchanged, and all seeds at once.")
 
@@ -42,9 +42,9 @@ class Ways:
 def _how(groups: int) -> dict[str, Any]:
     """Return how the sets of a campaign are kept; raises UsageError."""
     check_groups(groups)
-    from gpukit.papers.merit.factory import make_sets
+    from gpukit.papers.merit.factory import sets_in
 
-    return {"groups": groups, "make_sets": make_sets}
+    return {"make_sets": sets_in("tables" if groups == 1 else "segments", groups)}
 
 
 @app.command("run")

@@ -6,6 +6,7 @@ from typing import Any
 from gpukit.device.select import Device, cpu_name
 from gpukit.errors import UsageError
 from gpukit.merit.problem import Params
+from gpukit.papers.merit.factory import Storage
 
 
 @dataclass(frozen=True)
@@ -22,12 +23,15 @@ class Method:
         ``any``, ``threads`` (of the CPU) or ``cuda``.
     thread_limit : int
         CPU threads at most; 0: all.
+    storage : str or None
+        How a GPU keeps the sets (:data:`gpukit.papers.merit.factory.Storage`); None: as asked for.
     """
 
     meaning: str
     options: dict[str, Any]
     place: str = "any"
     thread_limit: int = 0
+    storage: Storage | None = None
 
 
 _ANEW = {"update": "regenerate", "ids": "fresh"}
@@ -39,8 +43,8 @@ METHODS: dict[str, Method] = {
         "update (biased) and certificate as printed", {"update": "paper", "certificate": "paper"}, "threads"
     ),
     "redrawn": Method("MERIT's sets, each drawn again every round: the same campaign", {"update": "regenerate"}),
-    "segmented": Method("MERIT's storage, other sets every round", {**_ANEW, "storage": "segments"}),
-    "gamcss": Method("a GPU draws all sets anew, as gIM does, into one array", {**_ANEW, "storage": "global"}, "cuda"),
+    "segmented": Method("the paper's storage, other sets every round", _ANEW, storage="segments"),
+    "gamcss": Method("a GPU draws all sets anew, as gIM does, into one array", _ANEW, "cuda", storage="global"),
     "pasti": Method("CPU threads draw all sets anew", _ANEW, "threads"),
     "pasti-4": Method("four CPU threads draw all sets anew", _ANEW, "threads", 4),
     "asti": Method("one CPU thread draws all sets anew", _ANEW, "threads", 1),

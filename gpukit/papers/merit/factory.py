@@ -1,15 +1,20 @@
-"""Campaigns and collections that also know the update as printed, and GAMCSS."""
+"""Campaigns and collections that also know the update as printed, and other ways to keep sets on a GPU."""
 
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from gpukit.device.select import Device
 from gpukit.errors import UsageError
 from gpukit.merit import campaign, factory
+from gpukit.merit.factory import MakeSets
 from gpukit.merit.problem import Params
 from gpukit.merit.residual import Residual
 from gpukit.merit.sets import MrrSets
 from gpukit.worlds.reverse import Reverse
+
+Storage = Literal["tables", "segments", "global"]
+"""How a GPU keeps sets: in hash tables as MERIT does, in segments, or in one array as GAMCSS does (with update
+``regenerate`` and the sampler ``scan``)."""
 
 
 def make_sets(
@@ -17,13 +22,23 @@ def make_sets(
     residual: Residual,
     params: Params,
     device: Device | None,
-    groups: int,
     *,
     share_graph_with: Any = None,
+    storage: Storage = "tables",
+    groups: int = 1,
 ) -> MrrSets:
     """Return an empty collection on a device, as :func:`gpukit.merit.factory.make_sets` does.
 
     Sets that judge are never updated as printed. The parts of this folder are imported only where they are asked for.
+
+    Parameters
+    ----------
+    reverse, residual, params, device, share_graph_with
+        As there.
+    storage : str
+        See :data:`Storage`; on a CPU all are the same.
+    groups : int
+        β: groups of segments by load in the update on a GPU.
 
     Raises
     ------
@@ -41,12 +56,21 @@ def make_sets(
 
             return factory.make_cpu_sets(reverse, residual, params, device, make_update=PrintedUpdate)
         return factory.make_cpu_sets(reverse, residual, params, device)
-    if params.storage == "global" and not cpu:
-        from gpukit.papers.merit.gamcss import GamcssSets
+    if cpu or storage == "tables":
+        return factory.make_sets(reverse, residual, params, device, share_graph_with=share_graph_with)
+    from gpukit.papers.merit.gamcss import GamcssSets
+    from gpukit.papers.merit.rings import RingSets, RingState
 
-        shared = None if share_graph_with is None else share_graph_with.rings
-        return GamcssSets(factory.make_cuda_sets(reverse, residual, params, 1, shared))
-    return factory.make_sets(reverse, residual, params, device, groups, share_graph_with=share_graph_with)
+    owner = share_graph_with is None
+    state = RingState(reverse, residual) if owner else share_graph_with.state
+    raw, share = params.lt_residual == "raw", factory.share_of_memory(params, owner)
+    rings = RingSets(state, reverse, residual, params.seed, raw=raw, groups=groups, share=share, owner=owner)
+    return GamcssSets(rings) if storage == "global" else rings
+
+
+def sets_in(storage: Storage, groups: int = 1) -> MakeSets:
+    """Return :func:`make_sets` for one storage and number of groups."""
+    return partial(make_sets, storage=storage, groups=groups)
 
 
 Campaign = partial(campaign.Campaign, make_sets=make_sets)

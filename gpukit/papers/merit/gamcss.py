@@ -15,8 +15,8 @@ from gpukit.device.launch import launch
 from gpukit.errors import DeviceError, UsageError
 from gpukit.merit.best_cuda import BLOCK
 from gpukit.merit.sets import Selection, packed, top_by_ratio
-from gpukit.merit.sets_cuda import CudaSets
 from gpukit.papers.merit import gamcss_cuda as kernels
+from gpukit.papers.merit.rings import RingSets
 
 WARP = 32
 
@@ -29,14 +29,14 @@ class GamcssSets:
 
     Parameters
     ----------
-    rings : CudaSets
+    rings : RingSets
         Draws the sets, a warp each, and holds them until they are copied to the common array.
     """
 
     peak_members = 0
     has_history = False
 
-    def __init__(self, rings: CudaSets) -> None:
+    def __init__(self, rings: RingSets) -> None:
         self.rings, self.state = rings, rings.state
         rings.max_block = WARP
         self._common, self._used = Buffer(1, np.int32), Buffer(1, np.int64, 0)
@@ -79,7 +79,7 @@ class GamcssSets:
             If there are sets of an earlier round.
         """
         if min(size, self.size) > self._valid:
-            raise UsageError("this storage has no update; use --update regenerate")
+            raise UsageError("GAMCSS has no update; use update regenerate")
 
     def extend(self, size: int) -> None:
         """Draw sets until there are ``size``, then copy them to the common array."""

@@ -4,8 +4,8 @@ from numba import int32, int64
 
 from gpukit.device.kernels import cuda, kernel
 from gpukit.merit.best_cuda import BLOCK, Best, best_of_block, best_of_grid_share, write_champion
-from gpukit.merit.discover_cuda import BATCH, find_marked
-from gpukit.merit.table_cuda import Ring, at
+from gpukit.papers.merit.discover_cuda import BATCH, find_marked
+from gpukit.papers.merit.table_cuda import Ring, at
 
 _u8, _i32, _i64, _int = "uint8[::1]", "int32[::1]", "int64[::1]", "int64"
 

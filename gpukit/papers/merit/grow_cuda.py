@@ -6,14 +6,12 @@ Its members need no bitmap: they are copied and marked, and vertices that may be
 
 from collections import namedtuple
 
-from numba import int32, int64, uint64
+from numba import int32, int64
 
 from gpukit.device.kernels import cuda, device
-from gpukit.device.philox import draw4
-from gpukit.merit import table_cuda as table
-from gpukit.merit.rule import SEQUENCE
-from gpukit.merit.table_cuda import EMPTY, FREE, OTHER_KIND, SAME_KIND, at
-from gpukit.worlds.rule import biased, word_of
+from gpukit.merit.search_cuda import root_of
+from gpukit.papers.merit import table_cuda as table
+from gpukit.papers.merit.table_cuda import EMPTY, FREE, OTHER_KIND, SAME_KIND, at
 
 TAIL, FRESH, PROMOTED, STOP, KIDS, DOUBTS, COUNTERS = 0, 1, 2, 3, 4, 6, 7
 """Places in a block's shared counters: members so far; roots that the set did not have, and that were members before;
@@ -38,13 +36,6 @@ def write(v, record, block):
     place = int64(cuda.atomic.add(block.counters, TAIL, int32(1)))
     if place < record.limit:
         record.ring.entries[at(record.ring, record.start + place)] = v
-
-
-@device
-def root_of(word, n, key, sample):
-    """Return the vertex at a place of a set's root sequence, or -1 if there is none."""
-    product = uint64(word_of(draw4(key.seed, key.root_tag, sample, SEQUENCE, word >> 2), word & 3)) * uint64(n)
-    return int64(-1) if biased(product, n) else int64(product >> uint64(32))
 
 
 @device

@@ -1,4 +1,4 @@
-"""mRR sets on a GPU: generation and update in segments; the sets of ``update_cpu.py``, to the bit.
+"""mRR sets on a GPU in segments: generation and update; the sets of :mod:`gpukit.merit.update_cpu`, to the bit.
 
 A segment is a ring in global memory that one block at a time writes to. A set is a record (its number, its size, its
 members), and its members are the queue of its own search. A set that changes is written again at the head; clean sets
@@ -17,17 +17,14 @@ import numba
 from numba import int32, int64, uint32
 
 from gpukit.device.kernels import cuda, device, group, kernel
-from gpukit.device.philox import draw4
-from gpukit.device.select import for_kernels, simulated
-from gpukit.merit import grow_cuda as grow
 from gpukit.merit import rule
-from gpukit.merit import table_cuda as table
-from gpukit.merit.clocks import first_clock
-from gpukit.merit.grow_cuda import COUNTERS, DOUBTS, FRESH, KIDS, PROMOTED, STOP, TAIL
-from gpukit.merit.table_cuda import AHEAD, MARKS, STAGE, TABLE, at, contiguous_run, count_members, load_ahead, wrapped
+from gpukit.merit.hashed_cuda import AHEAD, EDGES, KEY, REMAINING
+from gpukit.merit.search_cuda import draw_row, root_of
+from gpukit.papers.merit import grow_cuda as grow
+from gpukit.papers.merit import table_cuda as table
+from gpukit.papers.merit.grow_cuda import COUNTERS, DOUBTS, FRESH, KIDS, PROMOTED, STOP, TAIL
+from gpukit.papers.merit.table_cuda import MARKS, STAGE, TABLE, at, contiguous_run, count_members, load_ahead, wrapped
 from gpukit.worlds.rule import CALLS_PER_ROW
-from gpukit.worlds.rule import live_edges as _live_edges
-from gpukit.worlds.rule import lt_choice as _lt_choice
 
 BLOCK, REGISTERS = 32, 80
 """Threads of a block when there are as many blocks as the GPU holds, and the registers each may take."""
@@ -50,11 +47,6 @@ AT_ONCE = STAGE // 2
 
 MAX_ADDED = 4 * STAGE
 """New roots of a set at most for adding to it without a bitmap."""
-
-live_edges = for_kernels(_live_edges)
-living_choice = rule.living_choice
-if simulated():
-    living_choice = rule.make_living_choice(_lt_choice.py_func, first_clock.py_func)
 
 
 class Turn(namedtuple("Turn", "order listed group")):
@@ -202,7 +194,7 @@ def _begin_record(task, cursor, dead, key, bitmap, record, block, counted, count
         # As many draws as roots are missing: each gives one at most, so none is drawn beyond the last.
         chunk = min(block_size, missing)
         if tid < chunk:
-            v = grow.root_of(cursor + tid, int64(len(dead)), key, task.sample)
+            v = root_of(cursor + tid, int64(len(dead)), key, task.sample)
             if v >= 0:
                 _append(v, bitmap, record, block)
         cursor += chunk
@@ -243,25 +235,6 @@ def _write_roots(adding, task, cursor, r, sets, dead, key, bitmap, record, block
         cursor = _begin_record(task, cursor, dead, key, bitmap, record, block, counted, counts)
         rest = int64(block.counters[TAIL])
     return adding, cursor, first_end, rest
-
-
-@device
-def draw_row(v, row, draw, edges, remaining, key, sample, live):
-    """Put the live in-edges of one row of a vertex into ``live``, counted from the row's start; return how many."""
-    start, degree = edges.rows[row, 0], edges.rows[row, 1]
-    hits = 0
-    if edges.lt_kind >= 0:
-        chosen = living_choice(edges, remaining, int64(degree), int64(start), key, sample, v)
-        if chosen >= 0:
-            live[0] = uint32(chosen)
-            hits = 1
-    elif degree > 0:
-        words = draw4(key.seed, key.tag, sample, v, draw)
-        hits = live_edges(
-            degree, edges.rows[row, 2], start, draw, edges.accept, edges.thresholds,
-            key.seed, key.tag, sample, v, words, live,
-        )  # fmt: skip
-    return hits
 
 
 @device
@@ -334,18 +307,15 @@ def _probe(first, first_end, rest, adding, edges, remaining, key, sample, bitmap
     return tail
 
 
-_u8, _u32, _u64, _i32, _i64 = "uint8[::1]", "uint32[::1]", "uint64[::1]", "int32[::1]", "int64[::1]"
-_int, _seed = "int64", "uint64"
-_edges = group(rule.InEdges, "uint32[:, ::1]", _i32, _u32, _u64, _int, _seed, _u32)
-_remaining = group(rule.Remaining, _u8, _int, _int, _i32, "boolean")
-_key, _span = group(rule.Key, _seed, _int, _int), group(rule.Span, *5 * (_int,))
+_u8, _i32, _i64, _int = "uint8[::1]", "int32[::1]", "int64[::1]", "int64"
+_span = group(rule.Span, *5 * (_int,))
 _turn, _sets = group(Turn, _i32, _int, _int), group(rule.Sets, _i32, _i32, _i32, _i64)
 _rings = group(Rings, _i32, "int64[:, ::1]")
 
 
 # whole: the life of one set as a state machine; its steps are functions
 @kernel(
-    (_edges, _remaining, _key, _span, _turn, _u8, _sets, _rings, "uint32[:, ::1]", _i32, _int, _i64),
+    (EDGES, REMAINING, KEY, _span, _turn, _u8, _sets, _rings, "uint32[:, ::1]", _i32, _int, _i64),
     max_registers=REGISTERS,
 )
 def update_sets(edges, remaining, key, span, turn, flags, sets, rings, visited, counts, counted, control):
@@ -365,7 +335,7 @@ def update_sets(edges, remaining, key, span, turn, flags, sets, rings, visited, 
         See :mod:`gpukit.merit.rule`.
     turn : Turn
     flags : uint8 array
-        What happened to the sets below ``have`` (:func:`gpukit.merit.discover_cuda.discover`).
+        What happened to the sets below ``have`` (:func:`gpukit.papers.merit.discover_cuda.discover`).
     rings : Rings
     visited : uint32 array, shape (>= blocks, ceil(n / 32))
         Bitmaps; the bits of dead vertices are set, no others, at the start and at the end.

@@ -5,9 +5,10 @@ from collections import namedtuple
 from numba import int32, int64, uint32
 
 from gpukit.device.kernels import cuda, device, group, kernel
+from gpukit.merit.hashed_cuda import AHEAD
 from gpukit.merit.rule import root_count
-from gpukit.merit.table_cuda import AHEAD, at, contiguous_run, hashed, load_ahead, may_contain, ring_of
-from gpukit.merit.update_cuda import CHANGED, GROWN, POLLUTED, SAME
+from gpukit.papers.merit.table_cuda import at, contiguous_run, hashed, load_ahead, may_contain, ring_of
+from gpukit.papers.merit.update_cuda import CHANGED, GROWN, POLLUTED, SAME
 
 BATCH = 64
 """Sets that a block looks through together."""

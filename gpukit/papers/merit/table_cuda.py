@@ -11,6 +11,7 @@ from collections import namedtuple
 from numba import int32, int64, uint32, uint64
 
 from gpukit.device.kernels import cuda, device
+from gpukit.merit.hashed_cuda import AHEAD
 
 STAGE = 256
 """Live edges, or vertices drawn as roots, that a block holds at a time."""
@@ -28,9 +29,6 @@ FREE, SAME_KIND, OTHER_KIND = 0, 1, 2
 MARK_BITS = 10
 MARKS = 1 << MARK_BITS
 """Words of marks: one new vertex in 60 is taken for one of 2,400 members at first, one in 8 for one of 7,000."""
-
-AHEAD = 8
-"""Entries that a thread loads before it looks at the first: their latencies overlap."""
 
 _SPREAD = 0x9E3779B9
 """Multiplier that spreads ids over 32 bits (2^32 over the golden ratio)."""
