@@ -6,7 +6,7 @@
 Checkouts are compared by such runs in turn on one machine: their digests must be equal. A call is cold where it is the
 first of its graph, and compiles kernels that no cache has; others are warm. Times of methods are of one more call, in
 which the GPU is waited for before and after each, so that they add up to a little more; ``keep`` and ``gains`` contain
-the methods that count, and ``_launch_shared`` is a part of these. Memory is the most that was taken in the process.
+the methods that count, and ``_launch`` is a part of these. Memory is the most that was taken in the process.
 """
 
 import argparse
@@ -23,16 +23,13 @@ from gpukit.cli.doctor import versions
 from gpukit.device.select import choose
 from gpukit.device.timing import PhaseTimer, synchroniser
 from gpukit.files import replacing
-from gpukit.imgpu import Params, Result, count_cuda, maximise
+from gpukit.imgpu import Params, Result, maximise
 from gpukit.imgpu.worlds_cuda import CudaWorlds
 from gpukit.papers.bench.machine import peak_memory, timed, timed_phases
 from gpukit.papers.cli.bench_record import command_line, graph_facts
 
 PHASES = ("worlds", "selection")
-METHODS = (
-    "keep", "gains", "_count", "_count_kept", "_count_by_labels", "_launch_shared", "_index", "evaluate", "choose",
-    "reached",
-)  # fmt: skip
+METHODS = "keep", "gains", "count", "count_kept", "_launch", "_index", "evaluate", "choose", "reached"
 
 
 def main() -> int:
@@ -69,7 +66,6 @@ def main() -> int:
         assert len(answers) == 1, answers
         record["runs"].append({
             "graph": graph_facts(path, graph, digest),
-            "counting": counting(methods),
             "params": {"k": asked.k, "worlds": asked.worlds, "fresh": False, "seed": asked.seed},
             **times,
             "methods": methods,
@@ -84,13 +80,6 @@ def main() -> int:
             with replacing(asked.out) as temporary:
                 Path(temporary).write_text(json.dumps(record, indent=1) + "\n")
     return 0
-
-
-def counting(methods: dict[str, dict[str, float]]) -> str:
-    """Return how the worlds were counted, by the methods that were called."""
-    if "_launch_shared" in methods:
-        return "searches in shared memory"
-    return "searches" if hasattr(count_cuda, "sum_gains_kept") else "labels"
 
 
 def digest_of(result: Result) -> str:

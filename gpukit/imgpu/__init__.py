@@ -9,11 +9,9 @@ part of the paper              file
 Algorithm 2 (BUTA)             ``run.py``; ``fixed_cpu.py``, ``fixed_cuda.py`` where worlds are kept for all seeds
 lines 4 to 14, for R worlds    ``count_cpu.py``, ``count_cuda.py``
 line 5, 3.2.2 (PPreZER)        :mod:`gpukit.worlds.blocks`; ``world_cpu.py``, ``world_cuda.py``
-line 6, 3.2.2 (components)     ``condense_cpu.py``, ``condense_cuda.py``
-lines 7 to 13, equation 1      ``reach_cpu.py``, ``reach_cuda.py``, ``labels_cuda.py``: a rule of our own (``reach.py``)
-no part of it                  ``search_cuda.py``: reach by short searches on a GPU, before labels; ``shared_cuda.py``
-                               and ``core_cuda.py`` for worlds that fit into shared memory
-4.1 to 4.3 (R, K, U)           ``reach_cuda.py``; on the CPU ``papers/imgpu/levels_cpu.py``
+line 6, 3.2.2 (components)     ``condense_cpu.py``; none on a GPU
+lines 7 to 13, equation 1      ``reach_cpu.py``, a rule of our own (``reach.py``); ``search_cuda.py``, short searches
+Algorithm 3, 4.1 to 4.3        ``papers/imgpu/levels_cpu.py``, ``papers/imgpu/levels_cuda.py``
 3 (R, how many worlds)         ``optimism.py``, where no number is given: a rule of our own
 5 (what it compares with)      ``papers/imgpu/baselines.py``
 =============================  =====================================================================================

@@ -10,7 +10,7 @@ from gpukit.imgpu.world_cpu import forget_slots, open_world
 
 
 @njit
-def _reach_in(arcs, seed, id_, seeds, how, world, labels):
+def _reach_in(arcs, seed, id_, seeds, split, world, labels):
     """Draw a world and find what each slot reaches beyond the seeds' reach (Algorithm 2, lines 5 to 10).
 
     Returns (tails, slots): the reach of slot s is ``labels.reach[world.comp[s]]`` where it is not ``gone``.
@@ -20,7 +20,7 @@ def _reach_in(arcs, seed, id_, seeds, how, world, labels):
         for slot in range(slots):
             labels.reach[slot] = world.weight[slot]
     else:
-        reach_all(world, tails, slots, condense(world, tails, slots), labels, how.split)
+        reach_all(world, tails, slots, condense(world, tails, slots), labels, split)
     return tails, slots
 
 
@@ -35,16 +35,16 @@ def add_gains(world, labels, tails, slots, gains):
 
 
 @njit
-def sum_gains(arcs, seed, first, count, seeds, how, world, labels, gains):
+def sum_gains(arcs, seed, first, count, seeds, split, world, labels, gains):
     """Add the marginal reach of every vertex over worlds first … first + count - 1, less ``count``, to ``gains``."""
     for id_ in range(first, first + count):
-        tails, slots = _reach_in(arcs, seed, id_, seeds, how, world, labels)
+        tails, slots = _reach_in(arcs, seed, id_, seeds, split, world, labels)
         add_gains(world, labels, tails, slots, gains)
         forget_slots(world, slots)
 
 
 @njit
-def keep(arcs, seed, first, count, how, world, labels, means, gains):
+def keep(arcs, seed, first, count, split, world, labels, means, gains):
     """Draw worlds, add the gains of all vertices, and return the worlds end to end (:class:`fixed_cpu.Store`).
 
     ``means`` are the slots and arcs to expect of a world.
@@ -52,7 +52,7 @@ def keep(arcs, seed, first, count, how, world, labels, means, gains):
     store = make_store(count, means)
     seeds = np.empty(0, np.int64)
     for id_ in range(first, first + count):
-        tails, slots = _reach_in(arcs, seed, id_, seeds, how, world, labels)
+        tails, slots = _reach_in(arcs, seed, id_, seeds, split, world, labels)
         add_gains(world, labels, tails, slots, gains)
         store = append(store, world, slots)
         forget_slots(world, slots)

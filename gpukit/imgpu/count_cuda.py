@@ -1,47 +1,33 @@
 """Kernels that go from world ids to sums over worlds, a block per world: the functions of ``count_cpu.py``.
 
-A block keeps its world in its own part of global memory, which stays in the cache for worlds of a few thousand arcs;
-hundreds of blocks have as many worlds under way. All that a block adds to are integers.
+Each kernel is there twice, for worlds in shared memory and for larger ones in global memory, and both run the same
+device function. Shared memory stays because it makes what ``imgpu run`` does with fixed worlds more than 1.5 times as
+fast: at Amazon's size, on an H100, worlds and selection took 509 ms in global memory and 259 ms in shared memory
+(``imgpu-h100-shared.json``), and drawing, counting and keeping worlds took 206 ms with the same search in global memory
+and 96 ms in shared memory, on an H200. All that a block adds to are integers.
 """
 
 from typing import Any, NamedTuple
 
-from numba import int32, int64
+from numba import int32, int64, uint8, uint16
 
 from gpukit.device.kernels import cuda, device, group, kernel
-from gpukit.imgpu import world_cuda as world
-from gpukit.imgpu.condense_cuda import condense
-from gpukit.imgpu.reach import Switches
-from gpukit.imgpu.reach_cuda import reach_all
-from gpukit.imgpu.search_cuda import search_all
+from gpukit.imgpu import search_cuda
+from gpukit.imgpu import world_cuda as world_
+from gpukit.imgpu.search_cuda import ALONE
 from gpukit.imgpu.world import Arcs
-from gpukit.imgpu.world_cuda import (
-    COMP,
-    COUNTERS,
-    GONE,
-    MAX_THREADS,
-    REACH,
-    SUM,
-    TICKET,
-    VERTEX,
-    Memory,
-    at,
-)
+from gpukit.imgpu.world_cuda import COMPONENT, COUNTERS, GONE, MAX_THREADS, PLACED, SIZE, SUM, TICKET, VERTEX, Fit, at
 
-REGISTERS, LABEL_REGISTERS = 80, 64
-"""Registers that a thread may take: 768 threads are then on a multiprocessor, 1,024 where labels count.
+SHARED_REGISTERS, REGISTERS = 64, 80
+"""Registers that a thread may take, with worlds in shared and in global memory.
 
-Searches would take 134. With a limit of 40, 48, 64, 80 and 96 worlds and selection at Amazon's size take 691, 571 to
-580, 516, 476 and 513 ms on an H100 (``imgpu-h100-searches.json``): with fewer, more values go to memory and back, with
-more, fewer worlds are under way.
+With 64, two blocks of 512 threads are on a multiprocessor, as many as it has shared memory for at Amazon's size. In
+global memory 64, 80 and 96 took 516, 476 and 513 ms there on an H100, with an earlier search
+(``imgpu-h100-searches.json``): with fewer, more values go to memory and back, with more, fewer worlds are under way.
 """
 
-OVERFLOW, TAKEN, KEPT, WIDEST, LEFT, CONTROL = range(6)
-"""Places in ``control``: a flag, worlds begun, slots << 32 | arcs that are kept, most slots of a world, worlds left to
-labels; its length."""
-
-TRIED = 64
-"""Worlds from which on none is searched where most were left to labels."""
+OVERFLOW, TAKEN, KEPT, WIDEST, CONTROL = range(5)
+"""Places in ``control``: a flag, worlds begun, slots << 32 | arcs that are kept, most slots of a world; its length."""
 
 
 class Kept(NamedTuple):
@@ -67,100 +53,165 @@ class Kept(NamedTuple):
 
 
 @device
-def _keep_world(kept, space, ticket, arcs, slots, places, control):
+def _draw(arcs, seed, id_, seeds, world, partial, control):
+    """Draw a world and number its slots; return (live arcs, slots), no arcs and OVERFLOW where it has no room."""
+    live = world_.draw(arcs, seed, id_, world)
+    if live > world.cap // 2:
+        if cuda.threadIdx.x == 0:
+            control[OVERFLOW] = 1
+        return int64(-1), int32(0)
+    slots = world_.number_slots(world, live, seeds, partial)
+    if slots > world.fit.slots:
+        if cuda.threadIdx.x == 0:
+            control[OVERFLOW] = 1
+            cuda.atomic.max(control, WIDEST, int64(slots))
+        return int64(-1), int32(0)
+    return live, slots
+
+
+@device
+def _remove_reached(world, slots, seeds):
+    """Make GONE what the seeds reach, and return how many slots that is."""
+    if len(seeds) == 0:
+        return int32(0)
+    if cuda.threadIdx.x == 0:
+        world.counters[PLACED] = 0
+    cuda.syncthreads()
+    for s in range(cuda.threadIdx.x, slots, cuda.blockDim.x):
+        if world.bytes[world.mark + s] & GONE:
+            world.numbers[world.aux + cuda.atomic.add(world.counters, PLACED, int32(1))] = s
+    cuda.syncthreads()
+    return search_cuda.search_listed(world, GONE)
+
+
+@device
+def _keep_world(world, kept, ticket, arcs, slots, places, control):
     """Append a world with rows to those that are kept, if it has room there; ``places`` is shared memory."""
-    tid, block_size, work = cuda.threadIdx.x, cuda.blockDim.x, space.work
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     if tid == 0:
-        places[0] = cuda.atomic.add(control, KEPT, slots << 32 | arcs)
-        cuda.atomic.max(control, WIDEST, slots)
+        places[0] = cuda.atomic.add(control, KEPT, int64(slots) << 32 | arcs)
+        cuda.atomic.max(control, WIDEST, int64(slots))
     cuda.syncthreads()
     first_slot, first_arc = places[0] >> 32, places[0] & int64(0xFFFFFFFF)
     cuda.syncthreads()
     if first_slot + slots <= len(kept.vertices) and first_arc + arcs <= len(kept.heads):
         if tid == 0:
-            kept.worlds[ticket] = first_slot << 32 | slots
+            kept.worlds[ticket] = first_slot << 32 | int64(slots)
         for s in range(tid, slots, block_size):
-            vertex, low = work[at(space, VERTEX) + s], work[at(space, world.ROW) + s]
-            kept.vertices[first_slot + s] = vertex
+            kept.vertices[first_slot + s] = world.work[at(world, VERTEX) + s]
             kept.homes[first_slot + s] = first_slot
-            kept.rows[first_slot + s] = first_arc + low
+            kept.rows[first_slot + s] = first_arc + world_.number_at(world, world.row + s)
         for e in range(tid, arcs, block_size):
-            kept.heads[first_arc + e] = first_slot + work[at(space, world.CHILD) + e]
+            kept.heads[first_arc + e] = first_slot + world_.number_at(world, world.child + e)
     elif tid == 0:
         control[OVERFLOW] = 1
 
 
 @device
-def _open_kept(kept, state, ticket, space):
-    """Copy a world that is kept to the block's rows, with what is gone by ``state``; return (live, slots).
-
-    A thread owns every ``block_size``-th slot, of which it reads 20 bytes and writes 12, and writes the tails of its
-    arcs; and every ``block_size``-th arc: 4 bytes read, 8 written. No read but that of a row's ends waits for another.
-    """
-    tid, block_size, work = cuda.threadIdx.x, cuda.blockDim.x, space.work
-    first_slot, slots = kept.worlds[ticket] >> 32, kept.worlds[ticket] & int64(0xFFFFFFFF)
-    first_arc = kept.rows[first_slot]
-    live = kept.rows[first_slot + slots] - first_arc
-    for s in range(tid, slots, block_size):
-        vertex, gone = kept.vertices[first_slot + s], state[first_slot + s]
-        low, high = kept.rows[first_slot + s] - first_arc, kept.rows[first_slot + s + 1] - first_arc
-        work[at(space, VERTEX) + s] = vertex
-        work[at(space, GONE) + s] = gone
-        work[at(space, world.ROW) + s] = low
-        for e in range(low, high):
-            work[at(space, world.TAIL) + e] = s
-    if tid == 0:
-        work[at(space, world.ROW) + slots] = live
-    for e in range(tid, live, block_size):
-        head = kept.heads[first_arc + e] - first_slot
-        work[at(space, world.CHILD) + e] = head
-        work[at(space, world.HEAD) + e] = head
-    cuda.syncthreads()
-    return live, slots
-
-
-@device
-def _take_world(counters, control, count):
-    """Return the next world for the block, ``count`` if there is none, and whether most were left so far.
-
-    Then searches are of no use. Two barriers.
-    """
+def take_world(counters, control, count):
+    """Return the next world for the block, ``count`` if there is none. Two barriers."""
     if cuda.threadIdx.x == 0:
-        ticket = cuda.atomic.add(control, TAKEN, int64(1))
-        left = cuda.atomic.add(control, LEFT, int64(0))  # a plain read might find what the cache has of it
-        counters[TICKET] = int32(min(ticket, int64(count)))
-        counters[SUM] = 1 if ticket >= TRIED and 2 * left > ticket else 0
+        counters[TICKET] = int32(min(cuda.atomic.add(control, TAKEN, int64(1)), int64(count)))
     cuda.syncthreads()
-    ticket, useless = int64(counters[TICKET]), counters[SUM] == 1
+    ticket = int64(counters[TICKET])
     cuda.syncthreads()
-    return ticket, useless
+    return ticket
 
 
 @device
-def _add_gains(space, slots, gains):
-    """Add what each vertex of a world reaches, itself left out, to ``gains``; a vertex that is gone counts -1."""
-    work = space.work
+def _add_components(world, slots, gains):
+    """Add what each vertex of a paired world reaches, itself left out, to ``gains``; -1 for those that are gone."""
     for s in range(cuda.threadIdx.x, slots, cuda.blockDim.x):
-        vertex, gone, c = work[at(space, VERTEX) + s], work[at(space, GONE) + s], work[at(space, COMP) + s]
-        gain = int64(work[at(space, REACH) + c]) - 1 if gone == 0 else int64(-1)
-        if gain != 0:
-            cuda.atomic.add(gains, vertex, gain)
+        size = world.work[at(world, SIZE) + world.work[at(world, COMPONENT) + s]]
+        cuda.atomic.add(gains, world.work[at(world, VERTEX) + s], int64(size - 1))
+    cuda.syncthreads()
 
 
-_i32, _i64, _int, _bool = "int32[::1]", "int64[::1]", "int64", "boolean"
-_arcs = group(Arcs, _i32, _i32, "uint32[:, ::1]", "uint32[::1]", "uint64[::1]", _int, _bool)
-_how = group(Switches, _int, _bool, _bool, _int, _bool)
-_memory = group(Memory, _i32, _int, _i32)
+@device
+def _sum_gains(world, arcs, seed, first, count, seeds, gains, kept, control, partial, highest, found):
+    """Do what :func:`sum_gains` says; ``partial`` and ``highest`` are shared memory, ``found`` is local memory."""
+    while True:
+        ticket = take_world(world.counters, control, count)
+        if ticket >= count:
+            break
+        # Line 5: the live arcs, and local numbers for their vertices.
+        live, slots = _draw(arcs, seed, first + ticket, seeds, world, partial, control)
+        if live < 0:
+            break
+        paired = not world.packed and arcs.paired
+        if paired:
+            # Line 6: reach is the size of a component. Worlds are kept as stars, which have the same.
+            world_.join_pairs(world, live, slots)
+            _add_components(world, slots, gains)
+            if len(kept.vertices) > 0:
+                live = world_.make_stars(world, slots)
+        if not paired or len(kept.vertices) > 0:
+            world_.make_rows(world, live, slots, partial)
+        if len(kept.vertices) > 0:
+            _keep_world(world, kept, ticket, live, slots, highest, control)
+        if not paired:
+            # Marginal reach: what the seeds reach is closed, so it can go. Then lines 7 to 11.
+            _remove_reached(world, slots, seeds)
+            search_cuda.add_gains(world, slots, live, world.work, at(world, VERTEX), gains, highest, found)
+        cuda.syncthreads()
+
+
+@device
+def _sum_gains_kept(world, kept, state, gains, control, highest, found):
+    """Do what :func:`sum_gains_kept` says; ``highest`` is shared memory, ``found`` is local memory."""
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    while True:
+        ticket = take_world(world.counters, control, len(kept.worlds))
+        if ticket >= len(kept.worlds):
+            break
+        first_slot, slots = kept.worlds[ticket] >> 32, int32(kept.worlds[ticket] & int64(0xFFFFFFFF))
+        first_arc = kept.rows[first_slot]
+        live = kept.rows[first_slot + slots] - first_arc
+        for s in range(tid, slots + 1, block_size):
+            world.numbers[world.row + s] = kept.rows[first_slot + s] - first_arc
+        for s in range(tid, slots, block_size):
+            world.bytes[world.mark + s] = uint8(state[first_slot + s])
+        for e in range(tid, live, block_size):
+            world.numbers[world.child + e] = kept.heads[first_arc + e] - first_slot
+        cuda.syncthreads()
+        search_cuda.add_gains(world, slots, live, kept.vertices, first_slot, gains, highest, found)
+        cuda.syncthreads()
+
+
+@device
+def _count_reached(world, arcs, seed, first, seeds, values, control, partial):
+    """Do what :func:`count_reached` says; ``partial`` is shared memory."""
+    for i in range(cuda.blockIdx.x, len(values), cuda.gridDim.x):
+        live, slots = _draw(arcs, seed, first + i, seeds, world, partial, control)
+        if live < 0:
+            break
+        if not world.packed and arcs.paired:
+            world_.join_pairs(world, live, slots)
+            reached = world_.count_gone_pairs(world, slots)
+        else:
+            world_.make_rows(world, live, slots, partial)
+            reached = _remove_reached(world, slots, seeds)
+        if cuda.threadIdx.x == 0:
+            values[i] = world.counters[SUM] + reached
+        cuda.syncthreads()
+
+
+_i32, _i64, _int = "int32[::1]", "int64[::1]", "int64"
+ARCS = group(Arcs, _i32, _i32, "uint32[:, ::1]", "uint32[::1]", "uint64[::1]", _int, "boolean")
+_fit = group(Fit, _int, _int, _int)
+_memory = group(world_.Memory, _i32, _int, "uint32[::1]", "uint8[::1]")
 _kept = group(Kept, _i32, _i32, _i64, _i32, _i64)
+_sum = ARCS, "uint64", _int, _int, _i32, _fit, _memory, _i64, _kept, _i64
+_sum_kept = _kept, _i32, _fit, _memory, _i64, _i64
+_reached = ARCS, "uint64", _int, _i32, _fit, _memory, _i64, _i64
 
 
-@kernel((_arcs, "uint64", _int, _int, _i32, _bool, _memory, _i64, _kept, _i32, _i64), max_registers=REGISTERS)
-def sum_gains(arcs, seed, first, count, seeds, search, memory, gains, kept, left, control):
+@kernel(_sum, max_registers=REGISTERS)
+def sum_gains(arcs, seed, first, count, seeds, fit, memory, gains, kept, control):
     """Add the marginal reach of every vertex over worlds first … first + count - 1, less ``count``, to ``gains``.
 
-    Algorithm 2, lines 4 to 14: a block owns a world at a time and all its steps. Worlds whose reach short searches do
-    not find add nothing and are left to :func:`sum_gains_by_labels`. Cost: some twenty passes over the world's arcs or
-    slots, 4 bytes each, between barriers of the block, and its searches (``search_cuda.py``); one 64-bit atomic for
+    Algorithm 2, lines 4 to 14: a block owns a world at a time and all its steps. Cost: some twenty passes over the
+    world's arcs or slots between barriers of the block, and its searches (``search_cuda.py``); one 64-bit atomic for
     each slot.
 
     Parameters
@@ -171,56 +222,42 @@ def sum_gains(arcs, seed, first, count, seeds, search, memory, gains, kept, left
         The worlds.
     seeds : int32 array
         Vertices whose reach counts no more.
-    search : bool
-        Whether to search; if not, all worlds of a graph that is not paired are left.
+    fit : Fit
+        What there is room for.
     memory : Memory
         Working space.
     gains : int64 array, shape (n,)
         Increased.
     kept : Kept
         Where worlds are kept, if anywhere; then ``seeds`` must be empty.
-    left : int32 array, shape (count,)
-        The worlds that are left, as numbers from ``first`` on; ``control[LEFT]`` of them.
     control : int64 array, shape (CONTROL,)
         Zero at the start. ``OVERFLOW`` becomes 1 if a world did not fit into ``memory``, or what is kept into its
         arrays: then nothing is of use.
     """
-    tid = cuda.threadIdx.x
     counters = cuda.shared.array(COUNTERS, int32)
     partial = cuda.shared.array(MAX_THREADS, int32)
-    heaviest = cuda.shared.array(2, int64)
-    space = world.space_of(memory, arcs.n, counters)
-    while True:
-        ticket, useless = _take_world(counters, control, count)
-        if ticket >= count:
-            break
-        # Line 5: the live arcs, and local numbers for their vertices.
-        live = world.draw(arcs, seed, first + ticket, space)
-        if live > memory.cap // 2:
-            if tid == 0:
-                control[OVERFLOW] = 1
-            break
-        slots = world.number_slots(space, live)
-        if arcs.paired:
-            world.join_pairs(space, live, slots)
-        searched = search and not (useless or arcs.paired)
-        if len(kept.vertices) > 0 or searched:
-            linked = world.make_stars(space, slots) if arcs.paired else live
-            world.make_rows(space, linked, slots, partial)
-            if len(kept.vertices) > 0:
-                _keep_world(kept, space, ticket, linked, slots, heaviest, control)
-        # Marginal reach: what the seeds reach is closed, so it can go.
-        world.remove_reached(space, seeds, live, slots, arcs.paired)
-        # Lines 6 to 11. In a paired world the reach is known.
-        if arcs.paired or searched and search_all(space, live, slots, heaviest):
-            _add_gains(space, slots, gains)
-        elif tid == 0:
-            left[cuda.atomic.add(control, LEFT, int64(1))] = ticket
-        world.forget_slots(space, slots)
+    highest = cuda.shared.array(2, int64)
+    found = cuda.local.array(ALONE, int32)
+    world = world_.in_global_memory(fit, memory, counters)
+    _sum_gains(world, arcs, seed, first, count, seeds, gains, kept, control, partial, highest, found)
 
 
-@kernel((_kept, _i32, _memory, _int, _i64, _i32, _i64), max_registers=REGISTERS)
-def sum_gains_kept(kept, state, memory, n, gains, left, control):
+@kernel(_sum, max_registers=SHARED_REGISTERS)
+def sum_gains_shared(arcs, seed, first, count, seeds, fit, memory, gains, kept, control):
+    """Do what :func:`sum_gains` does in shared memory; not for paired graphs.
+
+    A launch needs :func:`gpukit.imgpu.world_cuda.bytes_of` of shared memory.
+    """
+    counters = cuda.shared.array(COUNTERS, int32)
+    partial = cuda.shared.array(MAX_THREADS, int32)
+    highest = cuda.shared.array(2, int64)
+    found = cuda.local.array(ALONE, uint16)
+    world = world_.in_shared_memory(fit, memory, counters)
+    _sum_gains(world, arcs, seed, first, count, seeds, gains, kept, control, partial, highest, found)
+
+
+@kernel(_sum_kept, max_registers=REGISTERS)
+def sum_gains_kept(kept, state, fit, memory, gains, control):
     """Add to ``gains`` what :func:`sum_gains` would for the worlds that are kept, which need not be drawn again.
 
     A block owns a world at a time. The graph must not be paired. Cost: a pass over slots and one over arcs to copy the
@@ -232,91 +269,55 @@ def sum_gains_kept(kept, state, memory, n, gains, left, control):
         The worlds, all that ``worlds`` names; ``rows`` has one more element, the number of arcs.
     state : int32 array
         GONE of each slot that is kept.
-    memory, gains, left, control
+    fit, memory, gains, control
         As for :func:`sum_gains`; no world can be too large.
-    n : int
-        Number of vertices.
     """
-    tid = cuda.threadIdx.x
     counters = cuda.shared.array(COUNTERS, int32)
-    heaviest = cuda.shared.array(2, int64)
-    space = world.space_of(memory, n, counters)
-    while True:
-        ticket, useless = _take_world(counters, control, len(kept.worlds))
-        if ticket >= len(kept.worlds):
-            break
-        counted = False
-        if not useless:
-            live, slots = _open_kept(kept, state, ticket, space)
-            counted = search_all(space, live, slots, heaviest)
-            if counted:
-                _add_gains(space, slots, gains)
-        if tid == 0 and not counted:
-            left[cuda.atomic.add(control, LEFT, int64(1))] = ticket
+    highest = cuda.shared.array(2, int64)
+    found = cuda.local.array(ALONE, int32)
+    world = world_.in_global_memory(fit, memory, counters)
+    _sum_gains_kept(world, kept, state, gains, control, highest, found)
 
 
-@kernel((_arcs, "uint64", _int, _i32, _i32, _how, _memory, _i64, _i64), max_registers=LABEL_REGISTERS)
-def sum_gains_by_labels(arcs, seed, first, which, seeds, how, memory, gains, control):
-    """Add the marginal reach of every vertex over worlds ``first + which[i]``, less their number, to ``gains``.
-
-    Algorithm 2, lines 4 to 14, by the paper's steps: a block owns a world at a time. The graph must not be paired.
-    Cost: some 90 passes over the world's arcs or slots, 4 bytes each, between barriers of the block; one 64-bit atomic
-    for each slot. A kernel of its own, since the labels take more registers than all else.
-
-    Parameters
-    ----------
-    which : int32 array
-        The worlds, as numbers from ``first`` on.
-    how : Switches
-        How worlds are counted; changes no sum.
-    arcs, seed, first, seeds, memory, gains, control
-        As for :func:`sum_gains`.
-    """
-    tid = cuda.threadIdx.x
+@kernel(_sum_kept, max_registers=SHARED_REGISTERS)
+def sum_gains_kept_shared(kept, state, fit, memory, gains, control):
+    """Do what :func:`sum_gains_kept` does in shared memory."""
     counters = cuda.shared.array(COUNTERS, int32)
-    partial = cuda.shared.array(MAX_THREADS, int32)
-    heaviest = cuda.shared.array(2, int64)
-    space = world.space_of(memory, arcs.n, counters)
-    while True:
-        ticket, _ = _take_world(counters, control, len(which))
-        if ticket >= len(which):
-            break
-        # Line 5: the live arcs, and local numbers for their vertices.
-        live = world.draw(arcs, seed, first + which[ticket], space)
-        if live > memory.cap // 2:
-            if tid == 0:
-                control[OVERFLOW] = 1
-            break
-        slots = world.number_slots(space, live)
-        # Marginal reach: what the seeds reach is closed, so it can go.
-        world.remove_reached(space, seeds, live, slots, False)
-        # Lines 6 to 10: a DAG by level, then every reach, from the sinks up.
-        levels, _ = condense(space, live, slots)
-        reach_all(space, how, live, slots, levels, partial, heaviest)
-        _add_gains(space, slots, gains)  # line 11
-        world.forget_slots(space, slots)
+    highest = cuda.shared.array(2, int64)
+    found = cuda.local.array(ALONE, uint16)
+    world = world_.in_shared_memory(fit, memory, counters)
+    _sum_gains_kept(world, kept, state, gains, control, highest, found)
 
 
-@kernel((_arcs, "uint64", _int, _i32, _memory, _i64, _i64), max_registers=REGISTERS)
-def count_reached(arcs, seed, first, seeds, memory, values, control):
+@kernel(_reached, max_registers=REGISTERS)
+def count_reached(arcs, seed, first, seeds, fit, memory, values, control):
     """Write how many vertices the seeds reach in worlds first … to ``values`` (int64); a block owns a world at a time.
 
-    Parameters are those of :func:`sum_gains`. Cost: drawing, two passes to number the vertices, and one pass over
-    the arcs for each step of the longest search.
+    Parameters are those of :func:`sum_gains`. Cost: drawing, five passes over the arcs, and one step of the block for
+    each step of the longest search.
     """
-    tid = cuda.threadIdx.x
     counters = cuda.shared.array(COUNTERS, int32)
-    space = world.space_of(memory, arcs.n, counters)
-    for i in range(cuda.blockIdx.x, len(values), cuda.gridDim.x):
-        live = world.draw(arcs, seed, first + i, space)
-        if live > memory.cap // 2:
-            if tid == 0:
-                control[OVERFLOW] = 1
-            break
-        slots = world.number_slots(space, live)
-        if arcs.paired:
-            world.join_pairs(space, live, slots)
-        reached = world.remove_reached(space, seeds, live, slots, arcs.paired)
-        if tid == 0:
-            values[i] = reached
-        world.forget_slots(space, slots)
+    partial = cuda.shared.array(MAX_THREADS, int32)
+    world = world_.in_global_memory(fit, memory, counters)
+    _count_reached(world, arcs, seed, first, seeds, values, control, partial)
+
+
+@kernel(_reached, max_registers=SHARED_REGISTERS)
+def count_reached_shared(arcs, seed, first, seeds, fit, memory, values, control):
+    """Do what :func:`count_reached` does in shared memory; not for paired graphs."""
+    counters = cuda.shared.array(COUNTERS, int32)
+    partial = cuda.shared.array(MAX_THREADS, int32)
+    world = world_.in_shared_memory(fit, memory, counters)
+    _count_reached(world, arcs, seed, first, seeds, values, control, partial)
+
+
+class Counting(NamedTuple):
+    """The kernels that count worlds in one place."""
+
+    sum_gains: Any
+    sum_gains_kept: Any
+    count_reached: Any
+
+
+IN_GLOBAL_MEMORY = Counting(sum_gains, sum_gains_kept, count_reached)
+IN_SHARED_MEMORY = Counting(sum_gains_shared, sum_gains_kept_shared, count_reached_shared)

@@ -12,7 +12,7 @@ i · R               choice i with fresh worlds; 0 for all with fixed ones
 
 import heapq
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
@@ -86,6 +86,7 @@ def maximise(
     *,
     timer: PhaseTimer | None = None,
     progress: Progress | None = None,
+    make: Callable[..., Worlds] = make_worlds,
     **options: Any,
 ) -> Result:
     """Find seeds of large expected spread under independent cascade.
@@ -102,8 +103,10 @@ def maximise(
         Charged with the phases ``transfer``, ``worlds``, ``selection`` and ``estimate``; a lap for each choice.
     progress : callable, optional
         Told (worlds or choices done, all of them) now and then.
+    make : callable, optional
+        Called as :func:`make_worlds`; its worlds may count in another way.
     **options
-        Of the device's worlds: ``memory`` in bytes, and how they are counted; none changes the result.
+        Of the device's worlds, as ``memory`` in bytes; none changes the result.
 
     Returns
     -------
@@ -121,7 +124,7 @@ def maximise(
     check(graph, params.k)
     timer = timer or PhaseTimer()
     with timer.phase("transfer"):
-        worlds = make_worlds(prepare_blocks(graph), params.seed, device, **options)
+        worlds = make(prepare_blocks(graph), params.seed, device, **options)
     r, optimism = params.worlds, None
     if r is None:
         r, optimism = enough_worlds(worlds, params, timer, progress)

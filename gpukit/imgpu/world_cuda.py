@@ -1,37 +1,36 @@
 """One live-edge world by one block of a GPU: its arcs, its vertices by local number, what seeds reach.
 
-Device functions of the kernels in ``count_cuda.py``; all threads of a block call them together. A block keeps a world
-in its own part of one array, ``work``: rows of ``cap`` 32-bit words, named below. It holds arcs as a list and works
-along them in passes, so that little depends on how many arcs a vertex has. Passes are few, since worlds are shallow,
-and where each ends with arcs that no later one needs, a thread leaves these out.
+Device functions of the kernels in ``count_cuda.py``; all threads of a block call them together. A world has two parts.
+Its arcs, and the vertex and the result of each slot, lie in rows of ``work`` in global memory. What searches read lies
+in shared memory, as numbers of 16 bits, if there is room, as for a world of some 10,000 arcs: a read takes a tenth of
+the time there. Otherwise it lies in global memory, too, as numbers of 32 bits. The code is the same for both:
+``packed`` is a constant to the compiler. Slots are the vertices with a live arc in ascending order, which a bit for
+each vertex of the graph gives.
 """
 
 from typing import Any, NamedTuple
 
-from numba import int32, int64, uint32
+from numba import int32, int64, uint8, uint16, uint32
 
 from gpukit.device.kernels import cuda, device
 from gpukit.device.philox import draw4
+from gpukit.device.prefix_sum_cuda import add_up
 from gpukit.device.select import for_kernels
 from gpukit.imgpu.world import WORLD
 from gpukit.worlds import rule
 
-(
-    VERTEX, TAIL, HEAD, GONE, COMP, WEIGHT, LEVEL, ORDER, LEVEL_START, OUT, ROW, CHILD,
-    SKIP, MARK, QUEUE, PARENT, TOTAL, REACH, START, SIZE, SEARCHED, SIDE, JOIN_NO, JOINS, POOL,
-) = range(25)  # fmt: skip
-"""Rows of a block's work: by slot (vertex, …), by arc (TAIL, HEAD, CHILD), by place in an order, or lists."""
+VERTEX, TAIL, HEAD, REACH, SEARCHED, ROWS = range(6)
+"""Rows of ``work``: vertex and reach of each slot, tails and heads of the arcs, slots that a thread gave up; their
+number. In a paired world REACH is the size of a component and SEARCHED the component of a slot."""
 
-LEFT_TAIL, LEFT_HEAD = POOL, POOL + 1
-"""Rows of the pool, which has something else to hold until there are labels: arcs that a pass left for the next."""
+SIZE, COMPONENT = REACH, SEARCHED
 
-POOL_ROWS = 2
-ROWS = POOL + POOL_ROWS
+LIVE, PLACED, SUM, SEARCHES, TICKET, COUNTERS = range(6)
+"""What a block counts in shared memory: live arcs, slots that are listed, the sum of what its threads found, slots in
+SEARCHED, its world; and the number of these counters."""
 
-LIVE, SLOTS, PLACED, SUM, POOL_USED, SEARCHES, TICKET, JOIN_COUNT, COUNTERS = range(9)
-"""What a block counts in shared memory: live arcs, slots, places taken in an order, the sum of what its threads found,
-words of the pool (or arcs) in use, components to search from, its world, and joins (or what searches left); and the
-number of these counters."""
+GONE = 1
+"""The bit of a slot that seeds reach; ``search_cuda.py`` has the others."""
 
 MAX_THREADS = 1024
 
@@ -43,60 +42,135 @@ ENDS = 2 * AT_ONCE
 live_edges = for_kernels(rule.live_edges)
 
 
+class Fit(NamedTuple):
+    """How many slots and arcs, multiples of 4, a world has room for; and words for a bit per vertex."""
+
+    slots: Any
+    arcs: Any
+    words: Any
+
+
 class Memory(NamedTuple):
-    """Working space of all blocks of a launch.
+    """Working space of all blocks of a launch; none of it need be cleared.
 
     Attributes
     ----------
     work : int32 array, shape (grid * ROWS * cap,)
-        Each block's rows; need not be cleared.
+        Each block's rows.
     cap : int
         Words in a row: room for cap // 2 live arcs.
-    slot_of : int32 array, shape (grid * n,)
-        Each block's slots of the vertices: -1 everywhere, before and after a kernel.
+    words, bytes : uint32 and uint8 arrays
+        The same memory: what searches read of each block's world. Empty where that is in shared memory.
     """
 
     work: Any
     cap: Any
-    slot_of: Any
+    words: Any
+    bytes: Any
 
 
-class Space(NamedTuple):
-    """Working space of one block: where its rows start in ``work``, and its slots in ``slot_of``; its counters."""
+class World(NamedTuple):
+    """Working space of one block.
 
+    Attributes
+    ----------
+    numbers, words, bytes : uint16 or uint32, uint32 and uint8 arrays
+        The same memory.
+    packed : int
+        1 where two numbers are in a word, else 0.
+    aux, row, child, rank : int
+        Where each starts in ``numbers``: a number for each slot, first arc and heads of each, slots before each word of
+        ``bits``; ``bits`` and ``rank`` lie over ``row`` and ``child``.
+    bits, mark : int
+        Where these start in ``words`` and ``bytes``: a bit for each vertex that has a slot; what is known of a slot.
+    fit : Fit
+    work, cap, base : int32 array, int, int
+        Rows of ``cap`` words, and where they start.
+    counters : int32 array, shape (COUNTERS,)
+        In shared memory.
+    """
+
+    numbers: Any
+    words: Any
+    bytes: Any
+    packed: Any
+    aux: Any
+    row: Any
+    child: Any
+    rank: Any
+    bits: Any
+    mark: Any
+    fit: Any
     work: Any
     cap: Any
-    slot_of: Any
     base: Any
-    slot_base: Any
     counters: Any
 
 
+def bytes_of(fit: Fit, packed: bool) -> int:
+    """Return the bytes that searches need of a world in shared memory (packed) or in global memory."""
+    if packed:
+        return 2 * max(2 * fit.slots + 4 + fit.arcs, fit.slots + 3 * fit.words + (fit.words & 1)) + fit.slots
+    return 4 * max(2 * fit.slots + 4 + fit.arcs, fit.slots + 2 * fit.words) + fit.slots
+
+
 @device
-def space_of(memory, n, counters):
-    """Return the working space of this block, with ``n`` places in ``slot_of``."""
+def in_shared_memory(fit, memory, counters):
+    """Return the working space of this block, with what searches read in shared memory (:func:`bytes_of` of it)."""
+    base = int64(cuda.blockIdx.x) * ROWS * memory.cap
+    numbers, words = cuda.shared.array(0, uint16), cuda.shared.array(0, uint32)
+    bytes_ = cuda.shared.array(0, uint8)
+    mark = 2 * max(2 * fit.slots + 4 + fit.arcs, fit.slots + 3 * fit.words + (fit.words & 1))
+    return World(
+        numbers, words, bytes_, 1, int64(0), fit.slots, 2 * fit.slots + 4, fit.slots + 2 * fit.words, fit.slots >> 1,
+        mark, fit, memory.work, memory.cap, base, counters,
+    )  # fmt: skip
+
+
+@device
+def in_global_memory(fit, memory, counters):
+    """Return the working space of this block, with what searches read in its part of ``memory.words``."""
     block = int64(cuda.blockIdx.x)
-    return Space(memory.work, memory.cap, memory.slot_of, block * ROWS * memory.cap, block * n, counters)
+    numbers = max(2 * fit.slots + 4 + fit.arcs, fit.slots + 2 * fit.words)
+    aux = block * (numbers + (fit.slots >> 2))
+    row = aux + fit.slots
+    return World(
+        memory.words, memory.words, memory.bytes, 0, aux, row, row + fit.slots + 4, row + fit.words, row,
+        4 * (aux + numbers), fit, memory.work, memory.cap, block * ROWS * memory.cap, counters,
+    )  # fmt: skip
 
 
 @device
-def at(space, row):
+def at(world, row):
     """Return where a row of the block starts in ``work``."""
-    return space.base + row * space.cap
+    return world.base + row * world.cap
 
 
 @device
-def draw(arcs, seed, id_, space):
+def number_at(world, i):
+    """Return a number of ``numbers`` as one that can be reckoned with."""
+    return int32(world.numbers[i])
+
+
+@device
+def add_number(world, i, what):
+    """Add to a number of ``numbers`` that stays within its bits, and return what it was."""
+    shift = uint32(16 * (i & world.packed))
+    before = cuda.atomic.add(world.words, i >> world.packed, uint32(uint32(what) << shift)) >> shift
+    return int32(before & (uint32(0xFFFFFFFF) >> uint32(16 * world.packed)))
+
+
+@device
+def draw(arcs, seed, id_, world):
     """Write tails and heads of the live arcs; return their number, of which only cap // 2 were written.
 
     A thread owns an arc block: one Philox call, a look into its table, and another call for every three live arcs.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
-    counters = space.counters
+    counters = world.counters
     live = cuda.local.array(64, uint32)
     if tid == 0:
         counters[LIVE] = 0
-        counters[SLOTS] = 0
     cuda.syncthreads()
     for b in range(tid, arcs.blocks.shape[0], block_size):
         start, length, meta = arcs.blocks[b, 0], arcs.blocks[b, 1], arcs.blocks[b, 2]
@@ -105,16 +179,16 @@ def draw(arcs, seed, id_, space):
         if found > 0:
             place = cuda.atomic.add(counters, LIVE, int32(found))
             for j in range(found):
-                if place + j < space.cap // 2:
+                if place + j < world.cap // 2:
                     arc = int64(start) + int64(live[j])
                     tail, head = arcs.tails[arc], arcs.heads[arc]
-                    space.work[at(space, TAIL) + place + j], space.work[at(space, HEAD) + place + j] = tail, head
+                    world.work[at(world, TAIL) + place + j], world.work[at(world, HEAD) + place + j] = tail, head
     cuda.syncthreads()
     return int64(counters[LIVE])
 
 
 @device
-def read_arcs(space, first, count, ends):
+def read_arcs(world, first, count, ends):
     """Read AT_ONCE arcs, ``block_size`` apart from ``first``, to ``ends``: tails, then heads; -1 beyond ``count``.
 
     The compiler moves no read of a block's rows over a write to them, so that a loop with one arc at a time has a wait
@@ -124,129 +198,144 @@ def read_arcs(space, first, count, ends):
         e = first + j * cuda.blockDim.x
         ends[j] = ends[AT_ONCE + j] = -1
         if e < count:
-            ends[j] = space.work[at(space, TAIL) + e]
-            ends[AT_ONCE + j] = space.work[at(space, HEAD) + e]
+            ends[j] = world.work[at(world, TAIL) + e]
+            ends[AT_ONCE + j] = world.work[at(world, HEAD) + e]
 
 
 @device
-def number_slots(space, count):
-    """Give slots to the vertices of the arcs and put slots into the arcs; return the number of slots.
+def _slot_of(world, v):
+    """Return the slot of a vertex that has one."""
+    word = world.words[world.bits + (v >> 5)]
+    below = word & ((uint32(1) << uint32(v & 31)) - uint32(1))
+    return number_at(world, world.rank + (v >> 5)) + int32(cuda.popc(below))
 
-    A thread has AT_ONCE arcs at a time. A vertex without a slot (-1) is for the thread that writes -2 there first.
-    Cost: two passes along the arcs, with two reads that depend on each other; in the first a compare-and-swap for each
-    end that had no slot yet.
+
+@device
+def number_slots(world, live, seeds, partial):
+    """Give slots to the vertices of the arcs; return the number of slots, more than fit where too many.
+
+    VERTEX becomes the vertex of each slot. The arcs become those of slots: TAIL and HEAD, or tail << 16 | head in TAIL
+    where numbers are packed. ``aux`` counts the arcs of each slot. Seeds are GONE; those without a slot are
+    ``counters[SUM]``.
     """
-    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
-    work, tail, head, slot_of = space.work, at(space, TAIL), at(space, HEAD), space.slot_of
+    tid, block_size, work, fit = cuda.threadIdx.x, cuda.blockDim.x, world.work, world.fit
+    tail = at(world, TAIL)
     ends = cuda.local.array(ENDS, int32)
-    found = cuda.local.array(ENDS, int32)
-    for first in range(tid, count, AT_ONCE * block_size):
-        read_arcs(space, first, count, ends)
-        for j in range(ENDS):
-            found[j] = slot_of[space.slot_base + ends[j]] if ends[j] >= 0 else int32(0)
-        for j in range(ENDS):
-            # The same vertex may come twice.
-            if found[j] == -1:
-                found[j] = cuda.atomic.cas(slot_of, space.slot_base + ends[j], int32(-1), int32(-2))
-            else:
-                found[j] = 0
-        own = 0
-        for j in range(ENDS):
-            own += 1 if found[j] == -1 else 0
-        if own > 0:
-            slot = cuda.atomic.add(space.counters, SLOTS, int32(own))
-            for j in range(ENDS):
-                if found[j] == -1:
-                    work[at(space, VERTEX) + slot] = ends[j]
-                    slot_of[space.slot_base + ends[j]] = slot
-                    slot += 1
+    if tid == 0:
+        world.counters[SUM] = 0
+    for w in range(tid, fit.words, block_size):
+        world.words[world.bits + w] = uint32(0)
+    for s in range(tid, fit.slots >> world.packed, block_size):
+        world.words[(world.aux >> world.packed) + s] = uint32(0)
+    for s in range(tid, fit.slots >> 2, block_size):
+        world.words[(world.mark >> 2) + s] = uint32(0)
     cuda.syncthreads()
-    for first in range(tid, count, AT_ONCE * block_size):
-        read_arcs(space, first, count, ends)
+    for first in range(tid, live, AT_ONCE * block_size):
+        read_arcs(world, first, live, ends)
         for j in range(ENDS):
             if ends[j] >= 0:
-                found[j] = slot_of[space.slot_base + ends[j]]
+                cuda.atomic.or_(world.words, world.bits + (ends[j] >> 5), uint32(1) << uint32(ends[j] & 31))
+    cuda.syncthreads()
+    # A thread numbers the vertices of a run of words.
+    chunk = (fit.words + block_size - 1) // block_size
+    low, high = min(tid * chunk, fit.words), min((tid + 1) * chunk, fit.words)
+    sum_ = int32(0)
+    for w in range(low, high):
+        sum_ += int32(cuda.popc(world.words[world.bits + w]))
+    partial[tid] = sum_
+    add_up(partial)
+    slots = int32(partial[block_size - 1])
+    slot = int32(partial[tid]) - sum_
+    cuda.syncthreads()
+    if slots > fit.slots:
+        return slots
+    for w in range(low, high):
+        world.numbers[world.rank + w] = slot
+        slot += int32(cuda.popc(world.words[world.bits + w]))
+    cuda.syncthreads()
+    # Not each its own run: most of the vertices may be those of a few words.
+    for w in range(tid, fit.words, block_size):
+        slot, left = number_at(world, world.rank + w), world.words[world.bits + w]
+        while left != uint32(0):
+            work[at(world, VERTEX) + slot] = int32(32 * w) + int32(cuda.ffs(left)) - int32(1)
+            left &= left - uint32(1)
+            slot += int32(1)
+    cuda.syncthreads()
+    for first in range(tid, live, AT_ONCE * block_size):
+        read_arcs(world, first, live, ends)
         for j in range(AT_ONCE):
             if ends[j] >= 0:
-                work[tail + first + j * block_size] = found[j]
-                work[head + first + j * block_size] = found[AT_ONCE + j]
-    cuda.syncthreads()
-    return int64(space.counters[SLOTS])
-
-
-@device
-def forget_slots(space, slots):
-    """Make ``slot_of`` -1 again, for the next world."""
-    for s in range(cuda.threadIdx.x, slots, cuda.blockDim.x):
-        space.slot_of[space.slot_base + space.work[at(space, VERTEX) + s]] = -1
-    cuda.syncthreads()
-
-
-@device
-def _flood(work, tail, head, count, mark):
-    """Pass marks from tails to heads until nothing changes."""
-    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
-    while True:
-        changed = 0
-        for e in range(tid, count, block_size):
-            a, b = work[tail + e], work[head + e]
-            if work[mark + a] == 1 and work[mark + b] == 0:
-                work[mark + b] = 1
-                changed = 1
-        if cuda.syncthreads_or(changed) == 0:
-            break
-
-
-@device
-def remove_reached(space, seeds, count, slots, paired):
-    """Mark in GONE what the seeds reach, and return how many vertices that is, seeds without slots included."""
-    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
-    work, counters = space.work, space.counters
-    gone, comp, mark = at(space, GONE), at(space, COMP), at(space, MARK)
-    for s in range(tid, slots, block_size):
-        work[gone + s] = 0
-        work[mark + s] = 0
-    if tid == 0:
-        counters[SUM] = 0
-    cuda.syncthreads()
-    if len(seeds) == 0:
-        return int64(0)
+                a, b = _slot_of(world, ends[j]), _slot_of(world, ends[AT_ONCE + j])
+                add_number(world, world.aux + a, 1)
+                if world.packed:
+                    work[tail + first + j * block_size] = a << 16 | b
+                else:
+                    work[tail + first + j * block_size] = a
+                    work[at(world, HEAD) + first + j * block_size] = b
     for i in range(tid, len(seeds), block_size):
-        s = space.slot_of[space.slot_base + seeds[i]]
-        if s < 0:
-            cuda.atomic.add(counters, SUM, int32(1))
-        elif paired:
-            work[mark + work[comp + s]] = 1
+        v = seeds[i]
+        if world.words[world.bits + (v >> 5)] >> uint32(v & 31) & uint32(1) != uint32(0):
+            world.bytes[world.mark + _slot_of(world, v)] = uint8(GONE)
         else:
-            work[gone + s] = 1
+            cuda.atomic.add(world.counters, SUM, int32(1))
     cuda.syncthreads()
-    if paired:
-        for s in range(tid, slots, block_size):
-            work[gone + s] = work[mark + work[comp + s]]
-        cuda.syncthreads()
-    else:
-        _flood(work, at(space, TAIL), at(space, HEAD), count, gone)
-    found = 0
-    for s in range(tid, slots, block_size):
-        found += work[gone + s]
-    cuda.atomic.add(counters, SUM, int32(found))
-    cuda.syncthreads()
-    reached = int64(counters[SUM])
-    cuda.syncthreads()
-    return reached
+    return slots
 
 
 @device
-def join_pairs(space, count, slots):
+def _read_slots(world, first, count, ends):
+    """Do what :func:`read_arcs` does once arcs are those of slots; beyond ``count`` anything is read."""
+    if world.packed:
+        for j in range(AT_ONCE):
+            e = first + j * cuda.blockDim.x
+            both = world.work[at(world, TAIL) + e] if e < count else int32(0)
+            ends[j], ends[AT_ONCE + j] = (both >> 16) & 0xFFFF, both & 0xFFFF
+    else:
+        read_arcs(world, first, count, ends)
+
+
+@device
+def make_rows(world, count, slots, partial):
+    """Sort the arcs by tail: ``row`` (slots + 1 places) and ``child``. The bits and the counts in ``aux`` are lost."""
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    ends = cuda.local.array(ENDS, int32)
+    chunk = (slots + block_size - 1) // block_size
+    low, high = min(tid * chunk, slots), min((tid + 1) * chunk, slots)
+    sum_ = int32(0)
+    for s in range(low, high):
+        sum_ += number_at(world, world.aux + s)
+    partial[tid] = sum_
+    add_up(partial)
+    sum_ = int32(partial[tid]) - sum_
+    for s in range(low, high):
+        size = number_at(world, world.aux + s)
+        world.numbers[world.row + s] = sum_
+        world.numbers[world.aux + s] = sum_
+        sum_ += size
+    if tid == 0:
+        world.numbers[world.row + slots] = count
+    cuda.syncthreads()
+    for first in range(tid, count, AT_ONCE * block_size):
+        _read_slots(world, first, count, ends)
+        for j in range(AT_ONCE):
+            if first + j * block_size < count:
+                place = add_number(world, world.aux + ends[j], 1)
+                world.numbers[world.child + place] = ends[AT_ONCE + j]
+    cuda.syncthreads()
+
+
+@device
+def join_pairs(world, count, slots):
     """Find the connected components of a paired world: roots hook to lower roots, paths are halved.
 
-    COMP is the lowest slot of a component, WEIGHT and REACH its size there.
+    COMPONENT is the lowest slot of a component, SIZE its size there, 0 where a slot is GONE.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
-    work, tail, head, comp, weight = space.work, at(space, TAIL), at(space, HEAD), at(space, COMP), at(space, WEIGHT)
+    work, tail, head = world.work, at(world, TAIL), at(world, HEAD)
+    comp, size = at(world, COMPONENT), at(world, SIZE)
     for s in range(tid, slots, block_size):
         work[comp + s] = s
-        work[weight + s] = 0
+        work[size + s] = 0
     cuda.syncthreads()
     while True:
         changed = 0
@@ -262,79 +351,48 @@ def join_pairs(space, count, slots):
         if cuda.syncthreads_or(changed) == 0:
             break
     for s in range(tid, slots, block_size):
-        cuda.atomic.add(work, weight + work[comp + s], int32(1))
+        cuda.atomic.add(work, size + work[comp + s], int32(1))
     cuda.syncthreads()
     for s in range(tid, slots, block_size):
-        work[at(space, REACH) + s] = work[weight + s]
+        if world.bytes[world.mark + s] & GONE:
+            work[size + work[comp + s]] = 0
     cuda.syncthreads()
 
 
 @device
-def make_stars(space, slots):
-    """Replace the arcs of a paired world by arcs between each slot and its component's root; return their number."""
-    work, tail, head, comp = space.work, at(space, TAIL), at(space, HEAD), at(space, COMP)
-    if cuda.threadIdx.x == 0:
-        space.counters[LIVE] = 0
-    cuda.syncthreads()
+def count_gone_pairs(world, slots):
+    """Return how many slots are in components that are gone."""
+    found = 0
     for s in range(cuda.threadIdx.x, slots, cuda.blockDim.x):
-        root = work[comp + s]
-        if root != s:
-            e = cuda.atomic.add(space.counters, LIVE, int32(2))
-            work[tail + e], work[head + e] = s, root
-            work[tail + e + 1], work[head + e + 1] = root, s
+        found += 1 if world.work[at(world, SIZE) + world.work[at(world, COMPONENT) + s]] == 0 else 0
+    if cuda.threadIdx.x == 0:
+        world.counters[PLACED] = 0
     cuda.syncthreads()
-    return int64(space.counters[LIVE])
+    cuda.atomic.add(world.counters, PLACED, int32(found))
+    cuda.syncthreads()
+    return world.counters[PLACED]
 
 
 @device
-def make_rows(space, count, slots, partial):
-    """Sort the arcs by tail: ROW (slots + 1 places) and CHILD; a tail of -1 is no arc.
+def make_stars(world, slots):
+    """Replace the arcs of a paired world by arcs between each slot and its component's root; return their number.
 
-    A thread has AT_ONCE arcs at a time, and a run of slots. Cost: two passes along the arcs, each with an atomic for
-    each arc, and three along the slots.
+    ``aux`` counts the arcs of each slot.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
-    work, out, row, child = space.work, at(space, OUT), at(space, ROW), at(space, CHILD)
-    ends = cuda.local.array(ENDS, int32)
-    places = cuda.local.array(AT_ONCE, int32)
+    work, tail, head, comp = world.work, at(world, TAIL), at(world, HEAD), at(world, COMPONENT)
     for s in range(tid, slots, block_size):
-        work[out + s] = 0
-    cuda.syncthreads()
-    for first in range(tid, count, AT_ONCE * block_size):
-        read_arcs(space, first, count, ends)
-        for j in range(AT_ONCE):
-            if ends[j] >= 0:
-                cuda.atomic.add(work, out + ends[j], int32(1))
-    cuda.syncthreads()
-    # Where each row starts: a thread adds up a run of slots, the first thread adds up the runs.
-    chunk = (slots + block_size - 1) // block_size
-    low, high = min(tid * chunk, slots), min((tid + 1) * chunk, slots)
-    sum_ = 0
-    for s in range(low, high):
-        sum_ += work[out + s]
-    partial[tid] = sum_
-    cuda.syncthreads()
+        world.words[world.aux + s] = uint32(0)
     if tid == 0:
-        total = 0
-        for j in range(block_size):
-            part = partial[j]
-            partial[j] = total
-            total += part
-        work[row + slots] = total
+        world.counters[LIVE] = 0
     cuda.syncthreads()
-    sum_ = partial[tid]
-    for s in range(low, high):
-        size = work[out + s]
-        work[row + s] = sum_
-        work[out + s] = sum_
-        sum_ += size
+    for s in range(tid, slots, block_size):
+        root = work[comp + s]
+        if root != s:
+            e = cuda.atomic.add(world.counters, LIVE, int32(2))
+            work[tail + e], work[head + e] = s, root
+            work[tail + e + 1], work[head + e + 1] = root, s
+            add_number(world, world.aux + s, 1)
+            add_number(world, world.aux + root, 1)
     cuda.syncthreads()
-    for first in range(tid, count, AT_ONCE * block_size):
-        read_arcs(space, first, count, ends)
-        for j in range(AT_ONCE):
-            if ends[j] >= 0:
-                places[j] = cuda.atomic.add(work, out + ends[j], int32(1))
-        for j in range(AT_ONCE):
-            if ends[j] >= 0:
-                work[child + places[j]] = ends[AT_ONCE + j]
-    cuda.syncthreads()
+    return int64(world.counters[LIVE])

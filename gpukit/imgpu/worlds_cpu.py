@@ -15,7 +15,7 @@ import numpy as np
 from gpukit.device.memory import host_free_bytes
 from gpukit.imgpu import count_cpu, fixed_cpu
 from gpukit.imgpu.problem import Progress
-from gpukit.imgpu.reach import Switches
+from gpukit.imgpu.reach import SPLIT
 from gpukit.imgpu.reach_cpu import Labels, make_labels
 from gpukit.imgpu.world import Arcs
 from gpukit.imgpu.world_cpu import World, make_world
@@ -43,8 +43,9 @@ class CpuWorlds:
         Bytes that kept worlds may take; half of what is free if not given.
     counting : module, optional
         Its ``sum_gains`` and ``keep`` count; another one than ``count_cpu`` counts in another way.
-    **how
-        Fields of :class:`gpukit.imgpu.reach.Switches`; ``count_cpu`` has but the first. None changes the result.
+    how : optional
+        How these are to count; for ``count_cpu`` the weight from which a component splits its world. Neither changes
+        the result.
     """
 
     batch = 1
@@ -58,10 +59,10 @@ class CpuWorlds:
         *,
         memory: int | None = None,
         counting: Any = count_cpu,
-        **how: Any,
+        how: Any = SPLIT,
     ) -> None:
         self.ready, self.seed, self.threads = ready, np.uint64(seed), threads
-        self.counting, self.how = counting, Switches(**how)
+        self.counting, self.how = counting, how
         self.arcs = Arcs.of(ready)
         self.memory = host_free_bytes() // 2 if memory is None else memory
         self._spare: SimpleQueue[tuple[World, Labels]] = SimpleQueue()

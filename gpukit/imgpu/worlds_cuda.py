@@ -17,16 +17,14 @@ from gpukit.device.arrays import (
 )
 from gpukit.device.launch import launch
 from gpukit.device.select import simulated
-from gpukit.device.shape import block_size, fullest, shape
+from gpukit.device.shape import Shape, block_size, fullest, shape
 from gpukit.errors import DeviceError
-from gpukit.imgpu import count_cuda, fixed_cuda, shared_cuda
-from gpukit.imgpu.count_cuda import KEPT, LEFT, OVERFLOW, WIDEST, Kept
+from gpukit.imgpu import count_cuda, fixed_cuda
+from gpukit.imgpu.count_cuda import KEPT, OVERFLOW, WIDEST, Kept
 from gpukit.imgpu.fixed_cuda import Room, Slots
 from gpukit.imgpu.problem import Progress
-from gpukit.imgpu.reach import Switches
-from gpukit.imgpu.shared_cuda import Fit, bytes_of
 from gpukit.imgpu.world import Arcs
-from gpukit.imgpu.world_cuda import MAX_THREADS, ROWS, Memory
+from gpukit.imgpu.world_cuda import MAX_THREADS, ROWS, Fit, Memory, bytes_of
 from gpukit.worlds.blocks import ArcBlocks
 
 PER_LAUNCH = 1 << 16
@@ -55,9 +53,7 @@ class CudaWorlds:
     memory : int, optional
         Bytes of device memory to use at most; most of what is free if not given.
     blocks, threads : int, optional
-        Launch shape.
-    **how
-        Fields of :class:`gpukit.imgpu.reach.Switches`. None of these changes the result.
+        Launch shape. None of these changes the result.
     """
 
     batch = fixed_cuda.BATCH
@@ -71,39 +67,40 @@ class CudaWorlds:
         memory: int | None = None,
         blocks: int | None = None,
         threads: int | None = None,
-        **how: Any,
     ) -> None:
-        self.ready, self.seed, self.how = ready, np.uint64(seed), Switches(**how)
+        self.ready, self.seed = ready, np.uint64(seed)
         self.memory = int(0.8 * free_memory()) if memory is None else memory
         self._arcs = for_launch(Arcs.of(ready))
         mean = ready.mean_live
-        self._blocks, self._asked, self._threads = blocks, threads, threads or _threads(mean)
+        self._blocks, self._threads = blocks, threads
         self._widest = 0  # the most slots of a world for which shared memory had no room
         # Eight standard deviations above the mean: a world that needs more is drawn again with more room.
         self._make_room(int(mean + 8 * mean**0.5 + 32))
         none = np.empty(0, np.int32)
         self._none = Buffer(none)
-        self._nowhere = for_launch(Kept(none, none, np.empty(0, np.int64), none, np.empty(0, np.int64)))
+        self.nowhere = for_launch(Kept(none, none, np.empty(0, np.int64), none, np.empty(0, np.int64)))
         self._drop()
 
     def _make_room(self, arcs: int) -> None:
         """Make working space for worlds of so many live arcs."""
         self.cap = 2 * min(arcs, self.ready.most_live) + 2
-        self._fit, self._resident = self._fit_in_shared_memory()
-        own = 4 * (ROWS * self.cap + self.ready.n)
+        fit, self._resident = self._fit_in_shared_memory()
+        room = (self.cap + 3) & ~3
+        self._fit = fit or Fit(room, room, (self.ready.n + 31) // 32)
+        beside = 0 if fit else bytes_of(self._fit, packed=False)
+        own = 4 * ROWS * self.cap + beside
         if own > self.memory:
             raise DeviceError(
                 f"one world needs {own / 2**20:.0f} MiB of the {self.memory / 2**20:.0f} MiB of device memory there "
                 "are; use --device cpu"
             )
-        fitting = max(1, self.memory // 2 // own)
-        counting = count_cuda.sum_gains, count_cuda.sum_gains_by_labels
-        resident = self._blocks or max(fullest(kernel, fitting, self._threads).grid for kernel in counting)
-        self.grid = min(resident, fitting)
-        self._work, self._slot_of = Buffer(1, np.int32), Buffer(1, np.int32)  # the old ones go before there are new
+        self._kernels = count_cuda.IN_SHARED_MEMORY if fit else count_cuda.IN_GLOBAL_MEMORY
+        self.grid = max(1, self.memory // 2 // own)
+        self.grid = min(self._blocks or self._shape(self.grid)[0], self.grid)
+        self._work, self._words = Buffer(1, np.int32), Buffer(1, np.uint32)  # the old ones go before there are new
         self._work = Buffer(self.grid * ROWS * self.cap, np.int32)
-        self._slot_of = Buffer(self.grid * self.ready.n, np.int32, -1)
-        self._memory = for_launch(Memory(self._work, self.cap, self._slot_of))
+        self._words = Buffer(self.grid * beside // 4, np.uint32)
+        self._memory = for_launch(Memory(self._work, self.cap, self._words, Buffer(self._words.array.view(np.uint8))))
 
     def _fit_in_shared_memory(self) -> tuple[Fit | None, int]:
         """Return what a block has room for in shared memory, and the blocks of a multiprocessor; None if too little.
@@ -112,7 +109,7 @@ class CudaWorlds:
         are drawn.
         """
         arcs, words, n = (self.cap // 2 + 3) & ~3, (self.ready.n + 31) // 32, (self.ready.n + 3) & ~3
-        if not self.how.search or self.ready.paired or arcs >= 1 << 16:
+        if self.ready.paired or arcs >= 1 << 16:
             return None, 0
         least = min(n, 2 * arcs, max(5 * arcs // 4, 9 * self._widest // 8))
         shared, _ = _multiprocessor()
@@ -120,91 +117,63 @@ class CudaWorlds:
             room = min(shared_memory(), shared // each) - STATIC
             slots = min(n, 2 * arcs, 65_532, (room - 2 * arcs - 8) // 5 & ~3, (room - 6 * words - 8) // 3 & ~3)
             fit = Fit(slots, arcs, words)
-            if fit.slots >= least and bytes_of(fit) <= room:
+            if fit.slots >= least and bytes_of(fit, packed=True) <= room:
                 return fit, each
         return None, 0
 
     def _make_more_room(self, control: np.ndarray) -> None:
         """Make more room after a launch whose ``control`` says that a world had too little."""
-        if self._fit is not None and control[WIDEST] > self._fit.slots:
+        if self._resident and control[WIDEST] > self._fit.slots:
             self._widest = int(control[WIDEST])
-            self._fit, self._resident = self._fit_in_shared_memory()
+            self._make_room(self.cap // 2 - 1)
         else:
             self._make_room(2 * self.cap)
 
-    def _launch_shared(self, kernel: Any, worlds: int, *arguments: Any) -> None:
-        """Launch a kernel whose blocks take so many worlds in turns and have them in shared memory."""
-        assert self._fit is not None
+    def _shape(self, worlds: int) -> Shape:
+        """Return blocks for so many worlds, as many as run at once at most, and threads of each."""
+        kernel = self._kernels.sum_gains
+        if not self._resident:
+            return fullest(kernel, worlds, self._threads or _threads(self.ready.mean_live))
         _, registers = _multiprocessor()
-        widest = min(MAX_THREADS, registers // (shared_cuda.REGISTERS * self._resident) // 32 * 32)
-        threads = self._asked or block_size(widest, 4)
-        grid, threads = shape(kernel, min(self._blocks or self.grid, self.grid, worlds), threads, self._resident)
-        launch(kernel, grid, threads, *arguments, shared=bytes_of(self._fit))
-
-    def _launch_either(self, name: str, worlds: int, before: tuple, otherwise: tuple, after: tuple) -> None:
-        """Launch the kernel of this name that has worlds in shared memory, or the other one if they do not fit there.
-
-        Between the arguments ``before`` and ``after``, the first takes the room of a world and the working space, the
-        other one what ``otherwise`` says.
-        """
-        if self._fit is not None:
-            kernel = getattr(shared_cuda, name)
-            self._launch_shared(kernel, worlds, *before, self._fit, self._memory, *after)
-        else:
-            self._launch(getattr(count_cuda, name), worlds, *before, *otherwise, *after)
+        widest = min(MAX_THREADS, registers // (count_cuda.SHARED_REGISTERS * self._resident) // 32 * 32)
+        return shape(kernel, worlds, self._threads or block_size(widest, 4), self._resident)
 
     def _launch(self, kernel: Any, worlds: int, *arguments: Any) -> None:
         """Launch a kernel whose blocks take so many worlds in turns, with as many blocks as have working space."""
-        grid, threads = fullest(kernel, min(self.grid, worlds), self._threads)
-        launch(kernel, min(self._blocks, self.grid, worlds) if self._blocks else grid, threads, *arguments)
+        worlds = min(self.grid, worlds)
+        grid, threads = self._shape(worlds)
+        shared = bytes_of(self._fit, packed=True) if self._resident else 0
+        launch(kernel, worlds if self._blocks else grid, threads, *arguments, shared=shared)
 
-    def _count(self, first: int, count: int, seeds: Sequence[int], gains: Buffer, kept: Kept) -> np.ndarray:
-        """Count worlds once and return ``control``."""
-        if not (self.how.search or self.ready.paired) and kept is self._nowhere:
-            return self._count_by_labels(first, Buffer(np.arange(count, dtype=np.int32)), seeds, gains)
-        control, left = Buffer(count_cuda.CONTROL, np.int64, 0), Buffer(count, np.int32)
-        chosen = Buffer(np.array(seeds, np.int32)) if len(seeds) else self._none
-        self._launch_either(
-            "sum_gains", count,
-            before=(self._arcs, self.seed, first, count, chosen.view),
-            otherwise=(self.how.search, self._memory),
-            after=(gains.view, kept, left.view, control.view),
-        )  # fmt: skip
-        return self._count_left(first, left, control.host(), seeds, gains)
-
-    def _count_left(
-        self, first: int, left: Buffer, control: np.ndarray, seeds: Sequence[int], gains: Buffer
-    ) -> np.ndarray:
-        """Count the worlds that searches left, unless all is of no use, and return ``control``."""
-        if control[LEFT] and not control[OVERFLOW]:
-            self._count_by_labels(first, Buffer(left.array[: int(control[LEFT])]), seeds, gains)
-        return control
-
-    def _count_by_labels(self, first: int, which: Buffer, seeds: Sequence[int], gains: Buffer) -> np.ndarray:
-        """Count some of the worlds from ``first`` on by labels and return ``control``."""
+    def count(self, first: int, count: int, seeds: Sequence[int], gains: Buffer, kept: Kept) -> np.ndarray:
+        """Add to ``gains`` over worlds, keep them unless ``kept`` is ``nowhere``, and return ``control``."""
         control = Buffer(count_cuda.CONTROL, np.int64, 0)
         chosen = Buffer(np.array(seeds, np.int32)) if len(seeds) else self._none
         self._launch(
-            count_cuda.sum_gains_by_labels, len(which),
-            self._arcs, self.seed, first, which.view, chosen.view, self.how, self._memory, gains.view, control.view,
+            self._kernels.sum_gains, count,
+            self._arcs, self.seed, first, count, chosen.view, self._fit, self._memory, gains.view, kept, control.view,
         )  # fmt: skip
         return control.host()
+
+    def count_kept(self, kept: Kept, state: Any, gains: Buffer) -> None:
+        """Add to ``gains`` over the worlds that are kept, without what the seeds chosen so far reach."""
+        control = Buffer(count_cuda.CONTROL, np.int64, 0)
+        self._launch(
+            self._kernels.sum_gains_kept, self._range[1],
+            kept, state, self._fit, self._memory, gains.view, control.view,
+        )  # fmt: skip
 
     def gains(self, first: int, count: int, seeds: Sequence[int], progress: Progress | None = None) -> np.ndarray:
         """Return what each vertex adds to the reach of the seeds, summed over worlds first … (int64; 0 for seeds)."""
         total = Buffer(self.ready.n, np.int64, 0)
         low = first
-        if (
-            self.how.search
-            and self._kept is not None
-            and (first, count, sorted(seeds)) == (*self._range, sorted(self._chosen))
-        ):
-            self._count_kept(*self._kept, total)
+        if self._kept is not None and (first, count, sorted(seeds)) == (*self._range, sorted(self._chosen)):
+            self.count_kept(*self._kept, total)
             low += count
         while low < first + count:
             size = min(PER_LAUNCH, first + count - low)
             before = total.array.copy()
-            control = self._count(low, size, seeds, total, self._nowhere)
+            control = self.count(low, size, seeds, total, self.nowhere)
             if control[OVERFLOW]:
                 total = Buffer(before)
                 self._make_more_room(control)
@@ -222,11 +191,9 @@ class CudaWorlds:
         chosen, values = Buffer(np.array(seeds, np.int32)), Buffer(count, np.int64)
         while True:
             control = Buffer(count_cuda.CONTROL, np.int64, 0)
-            self._launch_either(
-                "count_reached", count,
-                before=(self._arcs, self.seed, first, chosen.view),
-                otherwise=(self._memory,),
-                after=(values.view, control.view),
+            self._launch(
+                self._kernels.count_reached, count,
+                self._arcs, self.seed, first, chosen.view, self._fit, self._memory, values.view, control.view,
             )  # fmt: skip
             found = control.host()
             if not found[OVERFLOW]:
@@ -244,18 +211,6 @@ class CudaWorlds:
             self._drop()
             return None
 
-    def _count_kept(self, kept: Kept, state: Any, gains: Buffer) -> None:
-        """Count the worlds that are kept without what the seeds chosen so far reach."""
-        first, count = self._range
-        control, left = Buffer(count_cuda.CONTROL, np.int64, 0), Buffer(count, np.int32)
-        self._launch_either(
-            "sum_gains_kept", count,
-            before=(kept, state),
-            otherwise=(self._memory, self.ready.n),
-            after=(gains.view, left.view, control.view),
-        )  # fmt: skip
-        self._count_left(first, left, control.host(), self._chosen, gains)
-
     def _drop(self) -> None:
         """Give up the worlds that are kept."""
         self._kept: tuple[Kept, Any] | None = None  # and the state of their slots; not where the graph is paired
@@ -270,7 +225,7 @@ class CudaWorlds:
         arcs = int((2 if self.ready.paired else 1) * (count * mean + 8 * (count * mean) ** 0.5 + 64))
         slots = int(min(self.ready.n * count, 2 * arcs))
         while True:
-            spare = self.memory - self._work.array.nbytes - self._slot_of.array.nbytes
+            spare = self.memory - self._work.array.nbytes - self._words.array.nbytes
             if slots * KEPT_SLOT + arcs * KEPT_ARC + count * KEPT_WORLD > spare or max(slots, arcs) >= 1 << 31:
                 return None
             kept = Kept(
@@ -278,7 +233,7 @@ class CudaWorlds:
                 Buffer(count, np.int64),
             )  # fmt: skip
             total = Buffer(self.ready.n, np.int64, 0)
-            control = self._count(first, count, [], total, for_launch(kept))
+            control = self.count(first, count, [], total, for_launch(kept))
             used, placed = int(control[KEPT]) >> 32, int(control[KEPT]) & 0xFFFFFFFF
             if not control[OVERFLOW]:
                 break

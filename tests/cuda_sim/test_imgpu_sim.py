@@ -15,12 +15,12 @@ from gpukit.worlds.blocks import prepare_blocks
 
 HOW = [
     {},
-    {"search": False},
-    {"search": False, "combine": True, "blocks": 1},
-    {"search": False, "reorder": True, "unroll": 1},
-    {"search": False, "combine": True, "reorder": True, "unroll": 4, "threads": 7, "split": 3},
-    {"search": False, "split": 2},
+    {"combine": True},
+    {"reorder": True, "unroll": 1},
+    {"combine": True, "reorder": True, "unroll": 4, "split": 3},
+    {"split": 2},
 ]
+"""Switches of the paper's count by labels."""
 
 
 @pytest.fixture(params=["shared", "global"])
@@ -33,49 +33,72 @@ def place(request, monkeypatch):
     return request.param
 
 
-def check(graph, worlds, seeds=(), **how):
+def check(graph, worlds, seeds=(), how=None, **options):
+    """Compare with the CPU; ``how`` are switches of the paper's count by labels, searches if there are none."""
     from gpukit.imgpu.worlds_cuda import CudaWorlds
+    from gpukit.papers.imgpu.levels_cuda import LevelWorlds
+    from gpukit.papers.imgpu.switches import Switches
 
     ready = prepare_blocks(graph)
-    cpu, gpu = CpuWorlds(ready, 9), CudaWorlds(ready, 9, **how)
+    cpu = CpuWorlds(ready, 9)
+    gpu = CudaWorlds(ready, 9, **options) if how is None else LevelWorlds(ready, 9, how=Switches(**how), **options)
     assert np.array_equal(cpu.gains(0, worlds, list(seeds)), gpu.gains(0, worlds, list(seeds)))
-    if not how:
+    if how is None:
         assert np.array_equal(cpu.reached(3, worlds, [1, 2]), gpu.reached(3, worlds, [1, 2]))
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("how", HOW, ids=range(len(HOW)))
+@pytest.mark.parametrize("how", [None, *HOW], ids=range(1 + len(HOW)))
 @pytest.mark.parametrize("p", [0.2, 0.5])
 def test_sums_equal_the_cpu(simulator, random_graph, how, p):
     graph = random_graph(16, 42, 3, Weights("const", p))
-    check(graph, 1, **how)
-    check(graph, 1, [4, 7], **how)
+    check(graph, 1, how=how)
+    check(graph, 1, [4, 7], how, threads=7, blocks=1)
 
 
-@pytest.mark.parametrize("how", HOW, ids=range(len(HOW)))
+@pytest.mark.parametrize("how", [None, *HOW], ids=range(1 + len(HOW)))
 def test_joins_above_joins(simulator, make_graph, how):
     pairs = np.sort(np.random.default_rng(1).integers(0, 16, (40, 2)), axis=1)
     graph = make_graph(16, pairs[pairs[:, 0] < pairs[:, 1]].tolist(), Weights("const", 1.0))
-    check(graph, 1, [13], **how)
+    check(graph, 1, [13], how)
+
+
+def test_worlds_that_are_kept_and_counted_by_labels(simulator, random_graph):
+    """By level with fixed worlds: gains with and without a seed, worlds too large at first, and an undirected graph."""
+    from gpukit.papers.imgpu.levels import make_worlds
+
+    ready = prepare_blocks(random_graph(14, 40, 5, Weights("const", 0.4)))
+    cpu, gpu = CpuWorlds(ready, 9), make_worlds(ready, 9, simulator, combine=True)
+    assert np.array_equal(cpu.keep(4, 3), gpu.keep(4, 3))
+    gpu.choose(7)
+    assert np.array_equal(cpu.gains(4, 3, [7]), gpu.gains(4, 3, [7]))
+    gpu._make_room(4)
+    before = gpu.cap
+    assert np.array_equal(cpu.gains(0, 2, [3]), gpu.gains(0, 2, [3])) and gpu.cap > before
+    u, v = np.random.default_rng(2).integers(0, 12, (2, 18))
+    graph = build_graph(u, v, weights=Weights("const", 0.3), undirected=True, ids=False, n=12)
+    ready = prepare_blocks(graph)
+    cpu, gpu = CpuWorlds(ready, 9), make_worlds(ready, 9, simulator)
+    assert np.array_equal(cpu.gains(0, 2, [3]), gpu.gains(0, 2, [3]))
 
 
 def test_cycles_in_a_row(simulator, make_graph):
     """Triangles that lead to lower ones, which they colour, too: several turns of colouring."""
     rows = [(v, v - v % 3 + (v + 1) % 3) for v in range(24)] + [(v + 3, v) for v in range(0, 21, 3)]
     for heaviest in (2, 1 << 30):
-        check(make_graph(24, rows, Weights("const", 1.0)), 1, threads=2, blocks=1, split=heaviest)
+        check(make_graph(24, rows, Weights("const", 1.0)), 1, how={"split": heaviest}, threads=2, blocks=1)
 
 
 @pytest.mark.parametrize("room", [2, 0], ids=["bitsets", "searches"])
 def test_lists_give_way(simulator, make_graph, monkeypatch, room):
     """A chain of 7 joins: labels grow past the longest list; without room for any, all is searched."""
-    from gpukit.imgpu import labels_cuda
+    from gpukit.papers.imgpu import labels_cuda
 
     monkeypatch.setattr(labels_cuda, "INLINE", 3)
     monkeypatch.setattr(labels_cuda, "POOL_ROWS", room)
     rows = [(v, w) for v in range(7) for w in (v + 1, 8 + v)] + [(8 + v, v + 1) for v in range(7)]
-    check(make_graph(15, rows, Weights("const", 1.0)), 1)
-    check(make_graph(15, rows, Weights("const", 1.0)), 1, combine=True)
+    check(make_graph(15, rows, Weights("const", 1.0)), 1, how={})
+    check(make_graph(15, rows, Weights("const", 1.0)), 1, how={"combine": True})
 
 
 @pytest.mark.parametrize(
@@ -83,7 +106,7 @@ def test_lists_give_way(simulator, make_graph, monkeypatch, room):
 )
 def test_giant_components_and_long_labels(simulator, monkeypatch, how):
     """Hubs with hundreds of arcs: bitsets of several words, bands above labels, both halves of a split."""
-    from gpukit.imgpu import labels_cuda
+    from gpukit.papers.imgpu import labels_cuda
 
     monkeypatch.setattr(labels_cuda, "INLINE", 5)
     generator = np.random.default_rng(0)
@@ -91,7 +114,7 @@ def test_giant_components_and_long_labels(simulator, monkeypatch, how):
     chance /= chance.sum()
     u, v = generator.choice(300, 1200, p=chance), generator.choice(300, 1200, p=generator.permutation(chance))
     graph = build_graph(u, v, weights=Weights("const", 0.4), ids=False, n=300)
-    check(graph, 1, [3], threads=2, blocks=1, **how)
+    check(graph, 1, [3], how, threads=2, blocks=1)
 
 
 SHAPES = {
@@ -112,80 +135,37 @@ SHAPES = {
     ),
 }
 
-NAMES = ("ALONE", "LOOKED", "BESIDE", "LOOKED_BESIDE", "FEW", "PIVOTS", "TOGETHER")
+NAMES = ("ALONE", "LOOKED", "CORE", "LARGE", "CORES")
 LIMITS = [
-    (64, 256, 256, 1024, 4, 8, 64),
-    (1, 256, 4, 99, 0, 8, 64),
-    (4, 256, 4, 256, 0, 1, 64),
-    (64, 3, 256, 5, 0, 8, 64),
-    (3, 7, 5, 9, 2, 2, 64),
-    (5, 256, 5, 99, 0, 1, 0),
-    (64, 8, 64, 8, 0, 0, 0),
+    (128, 512, 16, 64, 8),
+    (1, 512, 1, 2, 8),
+    (3, 7, 1, 3, 1),
+    (4, 99, 4, 5, 2),
+    (2, 99, 1, 2, 0),
 ]
-"""Few slots or arcs for a thread, with and without pivots, and nothing left to the block."""
+"""Few slots or arcs for a thread, cores of any size, several or none."""
+
+
+def limit(monkeypatch, limits):
+    from gpukit.imgpu import count_cuda, search_cuda
+
+    for name, value in zip(NAMES, limits, strict=True):
+        monkeypatch.setattr(search_cuda, name, value)
+    monkeypatch.setattr(count_cuda, "ALONE", limits[0])
 
 
 @pytest.mark.parametrize("limits", LIMITS, ids=str)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_short_searches(simulator, make_graph, monkeypatch, shape, limits):
-    """Whatever is large, and however much is left for the block or for labels: what a search from each vertex finds."""
-    from gpukit.imgpu import count_cuda, search_cuda, worlds_cuda
-    from gpukit.imgpu.worlds_cuda import CudaWorlds
-
-    monkeypatch.setattr(worlds_cuda, "RESIDENT", 0)
-    for name, value in zip(NAMES, limits, strict=True):
-        monkeypatch.setattr(search_cuda, name, value)
-    labelled = []
-    condense = count_cuda.condense
-    monkeypatch.setattr(count_cuda, "condense", lambda *args: labelled.append(1) or condense(*args))
-    n, edges = SHAPES[shape]
-    whole = prepare_blocks(make_graph(n, edges, Weights("const", 1.0)))
-    for seeds in ([], [n - 1, 1]):
-        expected = marginal_reach(n, edges, seeds)
-        assert CudaWorlds(whole, 9, threads=5, blocks=1).gains(0, 1, seeds).tolist() == expected
-    if limits[-1] > 0:
-        assert not labelled
-    elif limits[0] == 64:
-        assert bool(labelled) == (shape not in ("edge", "into", "pairs"))
-    elif shape == "path":
-        assert labelled
-
-
-SHARED_NAMES = ("ALONE", "LOOKED", "CORE", "LARGE", "CORES", "TOGETHER")
-SHARED_LIMITS = [
-    (128, 512, 16, 64, 8, 64),
-    (1, 512, 1, 2, 8, 64),
-    (3, 7, 1, 3, 1, 64),
-    (4, 99, 4, 5, 2, 30),
-    (2, 99, 1, 2, 0, 1),
-]
-"""Few slots or arcs for a thread, cores of any size, several or none, and one slot for the block."""
-
-
-def limit(monkeypatch, limits):
-    from gpukit.imgpu import core_cuda
-
-    for name, value in zip(SHARED_NAMES, limits, strict=True):
-        monkeypatch.setattr(core_cuda, name, value)
-
-
-@pytest.mark.parametrize("limits", SHARED_LIMITS, ids=str)
-@pytest.mark.parametrize("shape", SHAPES)
-def test_short_searches_in_shared_memory(simulator, make_graph, monkeypatch, shape, limits):
-    """Cores one after the other, and what is large without one: what a search from each vertex finds."""
-    from gpukit.imgpu import count_cuda
+def test_short_searches(simulator, make_graph, monkeypatch, place, shape, limits):
+    """Cores one after the other, what is large without one, and what the block does: what a search of each finds."""
     from gpukit.imgpu.worlds_cuda import CudaWorlds
 
     limit(monkeypatch, limits)
-    labelled = []
-    condense = count_cuda.condense
-    monkeypatch.setattr(count_cuda, "condense", lambda *args: labelled.append(1) or condense(*args))
     n, edges = SHAPES[shape]
     whole = prepare_blocks(make_graph(n, edges, Weights("const", 1.0)))
     for seeds in ([n - 1, 1], []):
         gpu, expected = CudaWorlds(whole, 9, threads=5, blocks=1), marginal_reach(n, edges, seeds)
-        assert gpu._fit is not None and gpu.gains(0, 1, seeds).tolist() == expected
-    assert bool(labelled) == (limits[-1] == 1 and sum(gain > limits[0] for gain in expected) > 1)
+        assert (gpu._resident > 0) == (place == "shared") and gpu.gains(0, 1, seeds).tolist() == expected
 
 
 def test_worlds_that_shared_memory_has_no_room_for(simulator, make_graph, monkeypatch):
@@ -211,47 +191,28 @@ def test_worlds_that_shared_memory_has_no_room_for(simulator, make_graph, monkey
             assert gpu._resident == resident
 
 
-def test_a_bit_for_each_of_many_vertices(simulator, random_graph):
+def test_a_bit_for_each_of_many_vertices(simulator, random_graph, place):
     """Bits of vertices that take more room than the rows."""
     check(random_graph(900, 30, 4, Weights("const", 0.9)), 2, [17, 60], threads=16, blocks=1)
 
 
-@pytest.mark.parametrize(
-    "limits", [LIMITS[0], (4, 24, 4, 24, 0, 1, 200), (4, 24, 9, 50, 0, 8, 9), (4, 24, 4, 24, 0, 2, 0)], ids=str
-)
+@pytest.mark.parametrize("limits", LIMITS, ids=str)
 @pytest.mark.parametrize("p", [0.01, 0.25, 0.9])
-def test_short_searches_of_random_worlds(simulator, random_graph, monkeypatch, p, limits):
+def test_short_searches_of_random_worlds(simulator, random_graph, monkeypatch, place, p, limits):
     """No live arc, many small components, and nearly everything in one."""
-    from gpukit.imgpu import search_cuda, worlds_cuda
-
-    monkeypatch.setattr(worlds_cuda, "RESIDENT", 0)
-    for name, value in zip(NAMES, limits, strict=True):
-        monkeypatch.setattr(search_cuda, name, value)
-    graph = random_graph(90, 300, 4, Weights("const", p))
-    check(graph, 2, threads=16, blocks=1)
-    check(graph, 2, [17, 60], threads=16, blocks=1)
-
-
-@pytest.mark.parametrize("limits", SHARED_LIMITS, ids=str)
-@pytest.mark.parametrize("p", [0.01, 0.25, 0.9])
-def test_random_worlds_in_shared_memory(simulator, random_graph, monkeypatch, p, limits):
     limit(monkeypatch, limits)
     graph = random_graph(90, 300, 4, Weights("const", p))
     check(graph, 2, threads=16, blocks=1)
     check(graph, 2, [17, 60], threads=16, blocks=1)
 
 
-@pytest.mark.parametrize("together", [64, 0])
+@pytest.mark.parametrize("alone", [128, 2])
 @pytest.mark.parametrize("p", [0.001, 0.4])
-def test_kept_worlds_are_counted_again_as_they_are(simulator, random_graph, monkeypatch, p, together, place):
+def test_kept_worlds_are_counted_again_as_they_are(simulator, random_graph, monkeypatch, p, alone, place):
     """Without what the seeds reach, and without drawing them, unless other seeds or worlds are asked for."""
-    from gpukit.imgpu import search_cuda
     from gpukit.imgpu.worlds_cuda import CudaWorlds
 
-    if together == 0:  # what is large is left to labels
-        limit(monkeypatch, SHARED_LIMITS[-1])
-        for name, value in zip(NAMES, (2, 99, 2, 99, 0, 1, together), strict=True):
-            monkeypatch.setattr(search_cuda, name, value)
+    limit(monkeypatch, (alone, 99, 1, 2, 8))
     ready = prepare_blocks(random_graph(25, 60, 5, Weights("const", p)))
     cpu, gpu = CpuWorlds(ready, 9), CudaWorlds(ready, 9)
     assert np.array_equal(cpu.gains(4, 3, []), gpu.keep(4, 3))
@@ -259,10 +220,10 @@ def test_kept_worlds_are_counted_again_as_they_are(simulator, random_graph, monk
         if seeds:
             gpu.choose(seeds[-1])
         with monkeypatch.context() as patch:
-            patch.delattr(CudaWorlds, "_count")
+            patch.delattr(CudaWorlds, "count")
             assert np.array_equal(cpu.gains(4, 3, seeds), gpu.gains(4, 3, seeds[::-1]))
             for first, count, others in ((4, 2, seeds), (3, 3, seeds), (4, 3, [*seeds, 9])):
-                with pytest.raises(AttributeError, match="_count"):
+                with pytest.raises(AttributeError, match="count"):
                     gpu.gains(first, count, others)
     assert np.array_equal(cpu.gains(4, 3, [7]), gpu.gains(4, 3, [7]))
     u, v = np.random.default_rng(2).integers(0, 12, (2, 18))
@@ -272,25 +233,6 @@ def test_kept_worlds_are_counted_again_as_they_are(simulator, random_graph, monk
     assert np.array_equal(cpu.gains(0, 2, []), gpu.keep(0, 2))
     gpu.choose(3)
     assert np.array_equal(cpu.gains(0, 2, [3]), gpu.gains(0, 2, [3]))
-
-
-@pytest.mark.parametrize("seeds", [[], [3]], ids=["", "seeds"])
-def test_searches_that_are_of_no_use_end(simulator, random_graph, monkeypatch, seeds, place):
-    """Most of the first worlds were left: none is searched any more, and each is counted once."""
-    from gpukit.imgpu import count_cuda, shared_cuda
-    from gpukit.imgpu.worlds_cuda import CudaWorlds
-
-    monkeypatch.setattr(count_cuda, "TRIED", 3)
-    searched = []
-    monkeypatch.setattr(count_cuda, "search_all", lambda *args: searched.append(1) and False)
-    monkeypatch.setattr(shared_cuda, "add_gains", lambda *args: searched.append(1) and False)
-    ready = prepare_blocks(random_graph(14, 40, 5, Weights("const", 0.4)))
-    cpu, gpu = CpuWorlds(ready, 9), CudaWorlds(ready, 9, blocks=1, threads=2)
-    assert np.array_equal(cpu.gains(0, 7, seeds), gpu.gains(0, 7, seeds))
-    assert len(searched) == 2 * 3
-    assert np.array_equal(cpu.keep(0, 7), gpu.keep(0, 7))
-    assert np.array_equal(cpu.gains(0, 7, []), gpu.gains(0, 7, []))
-    assert len(searched) == 2 * 9
 
 
 @pytest.mark.parametrize("scheme", [Weights(), Weights("trivalency", seed=1)], ids=str)
@@ -322,7 +264,7 @@ def test_a_world_that_does_not_fit(simulator, random_graph):
 @pytest.mark.parametrize("kind", ["directed", "undirected"])
 def test_seeds_equal_the_cpu(simulator, random_graph, monkeypatch, kind):
     from gpukit.imgpu import fixed_cuda
-    from gpukit.imgpu.worlds_cuda import ROWS, CudaWorlds
+    from gpukit.imgpu.worlds_cuda import CudaWorlds
 
     monkeypatch.setattr(fixed_cuda, "BLOCK", 2)
     if kind == "directed":
@@ -330,7 +272,8 @@ def test_seeds_equal_the_cpu(simulator, random_graph, monkeypatch, kind):
     else:
         u, v = np.random.default_rng(2).integers(0, 12, (2, 18))
         graph = build_graph(u, v, weights=Weights("const", 0.3), undirected=True, ids=False, n=12)
-    memory = 4 * (ROWS * CudaWorlds(prepare_blocks(graph), 5).cap + graph.n) + 100
+    worlds = CudaWorlds(prepare_blocks(graph), 5)
+    memory = worlds._work.array.nbytes + worlds._words.array.nbytes + 100
     for fresh, options in ((False, {}), (False, {"memory": memory}), (True, {})):
         params = Params(2, 3, fresh, seed=5)
         cpu, gpu = maximise(graph, params), maximise(graph, params, simulator, **options)
@@ -346,7 +289,7 @@ def test_worlds_that_outgrow_what_they_are_kept_in(simulator, random_graph):
     ready = prepare_blocks(random_graph(20, 90, 3, Weights("const", 0.9)))
     worlds = CudaWorlds(replace(ready, mean_live=1e-3), 9)
     worlds._make_room(90)
-    cap, space = worlds.cap, worlds._work.array.nbytes + worlds._slot_of.array.nbytes
+    cap, space = worlds.cap, worlds._work.array.nbytes + worlds._words.array.nbytes
     assert np.array_equal(worlds.keep(0, 4), CpuWorlds(ready, 9).gains(0, 4, []))
     assert worlds.cap == cap and len(worlds._slots.heads.array) > 64
     worlds.memory = space + 80 * KEPT_SLOT + 70 * KEPT_ARC

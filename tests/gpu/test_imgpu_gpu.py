@@ -12,14 +12,15 @@ from gpukit.imgpu.worlds_cpu import CpuWorlds
 from gpukit.worlds.blocks import prepare_blocks
 
 HOW = [
-    {},
-    {"blocks": 3, "threads": 96},
-    {"search": False},
-    {"search": False, "combine": True, "blocks": 3, "threads": 64},
-    {"search": False, "reorder": True, "unroll": 1, "threads": 1024},
-    {"search": False, "combine": True, "reorder": True, "unroll": 4, "threads": 96, "split": 3},
-    {"search": False, "split": 1 << 30, "unroll": 128},
+    (None, {}),
+    (None, {"blocks": 3, "threads": 96}),
+    ({}, {}),
+    ({"combine": True}, {"blocks": 3, "threads": 64}),
+    ({"reorder": True, "unroll": 1}, {"threads": 1024}),
+    ({"combine": True, "reorder": True, "unroll": 4, "split": 3}, {"threads": 96}),
+    ({"split": 1 << 30, "unroll": 128}, {}),
 ]
+"""Switches of the paper's count by labels, None for searches; and the shape of launches."""
 
 
 @pytest.fixture(params=["shared", "global"])
@@ -42,30 +43,33 @@ def acyclic(make_graph, n, m, p):
     return make_graph(n, pairs[pairs[:, 0] < pairs[:, 1]].tolist(), Weights("const", p))
 
 
-def check(ready, worlds, seeds=(), **how):
+def check(ready, worlds, seeds=(), how=None, **options):
     from gpukit.imgpu.worlds_cuda import CudaWorlds
+    from gpukit.papers.imgpu.levels_cuda import LevelWorlds
+    from gpukit.papers.imgpu.switches import Switches
 
-    cpu, gpu = CpuWorlds(ready, 9), CudaWorlds(ready, 9, **how)
+    cpu = CpuWorlds(ready, 9)
+    gpu = CudaWorlds(ready, 9, **options) if how is None else LevelWorlds(ready, 9, how=Switches(**how), **options)
     for first in (0, 2**40):
         assert np.array_equal(cpu.gains(first, worlds, list(seeds)), gpu.gains(first, worlds, list(seeds)))
     assert np.array_equal(cpu.reached(3, worlds, [1, 2]), gpu.reached(3, worlds, [1, 2]))
 
 
-@pytest.mark.parametrize("how", HOW, ids=range(len(HOW)))
+@pytest.mark.parametrize(("how", "options"), HOW, ids=range(len(HOW)))
 @pytest.mark.parametrize("p", [0.01, 0.05, 0.15, 0.4, 1.0])
-def test_sums_equal_the_cpu(random_graph, gpu, how, p):
+def test_sums_equal_the_cpu(random_graph, gpu, place, how, options, p):
     """Sparse to one component of nearly all vertices."""
     ready = prepare_blocks(random_graph(2000, 20_000, 3, Weights("const", p)))
-    check(ready, 60, **how)
-    check(ready, 30, [4, 7, 1999], **how)
+    check(ready, 60, (), how, **options)
+    check(ready, 30, [4, 7, 1999], how, **options)
 
 
-@pytest.mark.parametrize("how", HOW, ids=range(len(HOW)))
+@pytest.mark.parametrize(("how", "options"), HOW, ids=range(len(HOW)))
 @pytest.mark.parametrize("p", [0.2, 0.5, 1.0])
-def test_joins_above_joins(make_graph, gpu, how, p):
+def test_joins_above_joins(make_graph, gpu, place, how, options, p):
     ready = prepare_blocks(acyclic(make_graph, 700, 2500, p))
-    check(ready, 20, **how)
-    check(ready, 10, [600], **how)
+    check(ready, 20, (), how, **options)
+    check(ready, 10, [600], how, **options)
 
 
 @pytest.mark.parametrize("scheme", [Weights(), Weights("trivalency", seed=1)], ids=str)
@@ -98,7 +102,7 @@ def test_kept_worlds_are_counted_again_as_they_are(random_graph, gpu, p, place):
 
     ready = prepare_blocks(random_graph(2000, 20_000, 3, Weights("const", p)))
     cpu, found = CpuWorlds(ready, 9), CudaWorlds(ready, 9)
-    assert (found._fit is None) == (place == "global")
+    assert (found._resident == 0) == (place == "global")
     assert np.array_equal(cpu.gains(7, 300, []), found.keep(7, 300))
     for seeds in ([1999], [1999, 3]):
         found.choose(seeds[-1])
@@ -112,7 +116,7 @@ def test_worlds_of_thousands_of_arcs(gpu, p, place):
 
     ends = np.random.default_rng(3).integers(0, 1 << 18, (2, 1_200_000)) ** 3 >> 36
     ready = prepare_blocks(build_graph(*ends, weights=Weights("const", p), ids=False, n=1 << 18))
-    assert (CudaWorlds(ready, 9)._fit is None) == (place == "global")
+    assert (CudaWorlds(ready, 9)._resident == 0) == (place == "global")
     check(ready, 40, [1, 70_000])
 
 

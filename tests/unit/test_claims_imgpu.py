@@ -35,15 +35,6 @@ def passes(switch):
     return one("imgpu-h200-nethept", method="switches")["pass_ms"][switch]
 
 
-def searches(graph, weights, counting, registers, **more):
-    """Return the milliseconds of worlds and selection in the only run of these settings."""
-    runs = [run for run in record("imgpu-h100-searches")["runs"] if run["graph"]["weights"] == weights]
-    asked = {"counting": counting, "registers": registers, **more}
-    found = [run for run in runs if run["graph"]["name"] == graph and asked.items() <= run.items()]
-    assert len(found) == 1
-    return found[0]["algorithm_ms"]["median"]
-
-
 SHARED = "imgpu-h100-shared"
 OTHERS = record(SHARED)["others"]
 
@@ -116,28 +107,6 @@ PAGE = [
         ),
     ),
     (
-        "took {:.0f} to {:.0f} ms by labels and {:.0f} ms by searches, with a limit of 80 registers a thread; the "
-        "Twitter-sized one {:,.0f} ms and, with a limit of 48, {:,.0f} ms",
-        (
-            *(searches("amazon-size", "const:0.01", "labels", 64, turn=turn) for turn in (1, 2)),
-            searches("amazon-size", "const:0.01", "searches", 80),
-            searches("twitter-size", "const:0.01", "labels", 64),
-            searches("twitter-size", "const:0.01", "searches", 48),
-        ),
-    ),
-    (
-        "compiles took {:.1f} s at Amazon's size and then took {:.1f} s.",
-        [record("imgpu-h100-searches")["others"][way]["cold_ms"] / 1e3 for way in ("labels", "searches")],
-    ),
-    (
-        "{:.0f} % slower, {:,.0f} in place of {:,.0f} ms",
-        (
-            100 * (searches("amazon-size", "wc", "searches", 48) / searches("amazon-size", "wc", "labels", 64) - 1),
-            searches("amazon-size", "wc", "searches", 48),
-            searches("amazon-size", "wc", "labels", 64),
-        ),
-    ),
-    (
         "on one H100 a run took {:.0f} ms before and {:.0f} ms afterwards, with {:.1f} and {:.1f} GB of memory.",
         (turn("old"), turn("new"), *(one(SHARED, version=v)["peak_memory"] / 1e9 for v in ("old", "new"))),
     ),
@@ -145,7 +114,6 @@ PAGE = [
         "it was {:.0f} ms and, with a draft of the same kernels, {:.0f} ms",
         [OTHERS["earlier"]["algorithm_ms"][version] for version in ("old", "new")],
     ),
-    ("The first runs took {:.0f} and {:.0f} s", [OTHERS["cold_ms"][version] / 1e3 for version in ("old", "new")]),
     (
         "took {:.0f} ms on the H100 and {:.0f} on the H200.",
         (one(SHARED, version="new")["phases_ms"]["selection"], OTHERS["earlier"]["selection_ms"]["new"]),

@@ -126,7 +126,7 @@ def test_threads_memory_and_splits_change_nothing(random_graph, fresh):
     for graph in (random_graph(200, 900, 1, Weights("const", 0.15)), undirected(0.2, 200, 300)):
         params = Params(6, 150, fresh, seed=2**64 - 1)
         one = maximise(graph, params)
-        for threads, options in ((2, {}), (5, {"split": 2}), (1, {"memory": 0})):
+        for threads, options in ((2, {}), (5, {"how": 2}), (1, {"memory": 0})):
             other = maximise(graph, params, Device("cpu", "", (), threads, ""), **options)
             check_same(one, other)
             assert other.streamed == (not fresh and "memory" in options)

@@ -12,6 +12,7 @@ from gpukit.imgpu.world import Arcs
 from gpukit.imgpu.world_cpu import draw
 from gpukit.imgpu.worlds_cpu import CpuWorlds
 from gpukit.papers.imgpu import levels_cpu
+from gpukit.papers.imgpu.switches import Switches
 from gpukit.worlds.blocks import prepare_blocks
 
 
@@ -25,10 +26,13 @@ def arcs_of(ready, seed, id_):
 
 
 LEVELS = [
-    {"counting": levels_cpu},
-    {"counting": levels_cpu, "combine": True},
-    {"counting": levels_cpu, "reorder": True, "unroll": 1},
-    {"counting": levels_cpu, "combine": True, "reorder": True, "unroll": 4},
+    {"counting": levels_cpu, "how": how}
+    for how in (
+        Switches(),
+        Switches(combine=True),
+        Switches(reorder=True, unroll=1),
+        Switches(combine=True, reorder=True, unroll=4),
+    )
 ]
 
 
@@ -104,8 +108,8 @@ def test_every_kind_of_label_gives_the_same(random_graph, make_graph, monkeypatc
     make = reach_cpu.make_labels
     monkeypatch.setattr("gpukit.imgpu.worlds_cpu.make_labels", lambda slots: make(slots, bits))
     for p in (0.05, 0.12, 0.3):
-        check(random_graph(150, 900, 2, Weights("const", p)), 4, [9], split=split)
-    check(acyclic(make_graph, 1, 0.9), 4, [60], split=split)
+        check(random_graph(150, 900, 2, Weights("const", p)), 4, [9], how=split)
+    check(acyclic(make_graph, 1, 0.9), 4, [60], how=split)
 
 
 def test_labels_longer_than_a_list():

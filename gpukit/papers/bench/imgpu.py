@@ -10,10 +10,9 @@ from gpukit.device.select import Device
 from gpukit.evaluate import forward_spread
 from gpukit.graph.csr import Graph
 from gpukit.imgpu import Params, maximise
-from gpukit.imgpu.run import make_worlds
 from gpukit.papers.bench.machine import timed, timed_phases
-from gpukit.papers.imgpu import levels_cpu
 from gpukit.papers.imgpu.baselines import mix_greedy
+from gpukit.papers.imgpu.levels import make_worlds
 from gpukit.worlds.blocks import prepare_blocks
 
 BYTES_PER_ARC = 64
@@ -73,8 +72,7 @@ def switches(graph: Graph, worlds: int, device: Device, *, repeat: int, seed: in
     ready = prepare_blocks(graph)
     found, sums = {}, []
     for name, options in SWITCHES.items():
-        more = {"counting": levels_cpu} if device.kind == "cpu" else {"search": False}
-        counter = make_worlds(ready, seed, device, **options, **more)
+        counter = make_worlds(ready, seed, device, **options)
         sums.append(counter.gains(0, worlds, []))
         found[name] = 1e3 * median(timed(partial(counter.gains, 0, worlds, []))[0] for _ in range(repeat))
     assert all(np.array_equal(sums[0], other) for other in sums)

@@ -41,17 +41,13 @@ class Optimisations:
     unroll: Annotated[int, ablation("--unroll U", "Optimisation U: children read at a time. Same answer.")] = 16
     by_level: Annotated[bool, ablation("--by-level", "Count level by level, as the paper. Same answer.")] = False
 
-    def on(self, kind: str) -> dict[str, Any]:
-        """Return the arguments of ``maximise`` on a kind of device."""
-        how: dict[str, Any] = {"combine": self.combine, "reorder": self.reorder, "unroll": self.unroll}
-        if self.by_level or self.combine or self.reorder:
-            if kind == "cpu":
-                from gpukit.papers.imgpu import levels_cpu
+    def options(self, kind: str) -> dict[str, Any]:
+        """Return the arguments of ``maximise``, the same on any kind of device."""
+        if not (self.by_level or self.combine or self.reorder):
+            return {}
+        from gpukit.papers.imgpu.levels import make_worlds
 
-                how["counting"] = levels_cpu
-            else:
-                how["search"] = False
-        return how
+        return {"make": make_worlds, "combine": self.combine, "reorder": self.reorder, "unroll": self.unroll}
 
 
 @app.command("run")
@@ -60,7 +56,7 @@ def run_(run: Run, graph_file: GraphArgument, wanted: Wanted, optimisations: Opt
     """Find seeds as `imgpu run` does, with the paper's optimisations. The answer is the same."""
     if not 1 <= optimisations.unroll <= 128:
         raise UsageError(f"--unroll is {optimisations.unroll}; 1 to 128 are allowed")
-    find(run, graph_file, wanted, optimisations.on)
+    find(run, graph_file, wanted, optimisations.options)
 
 
 @app.command("baseline")

@@ -21,8 +21,9 @@ from gpukit.imgpu.condense_cpu import condense
 from gpukit.imgpu.count_cpu import add_gains
 from gpukit.imgpu.fixed_cpu import append, make_store
 from gpukit.imgpu.levels_cpu import condensed
-from gpukit.imgpu.reach import BAND, INLINE, JOIN, SEARCH
+from gpukit.imgpu.reach import INLINE, JOIN, SEARCH
 from gpukit.imgpu.world_cpu import forget_slots, open_world
+from gpukit.papers.imgpu.switches import BAND
 
 
 @njit

@@ -1,8 +1,8 @@
 """Exact reach in one world by one block of a GPU: tree sums and join labels, level by level.
 
-The rule is that of ``reach.py``. Labels are lists; where a list would be too long, bitsets; where these have no
-room, the block searches from the component. Three switches of the paper (section 4) change how it is done and never
-what comes out:
+The rule is that of :mod:`gpukit.imgpu.reach`. Labels are lists; where a list would be too long, bitsets; where these
+have no room, the block searches from the component. Three switches of the paper (section 4) change how it is done and
+never what comes out:
 
 - K, *combine*: adjacent levels with at most ``BAND`` components together are done at once. Each component searches its
   band for joins and for what lies below; tree sums climb from each component through its parents in the band.
@@ -13,11 +13,11 @@ what comes out:
 from numba import int32, int64, uint32
 
 from gpukit.device.kernels import cuda, device
-from gpukit.imgpu import labels_cuda as labels
-from gpukit.imgpu import world_cuda as world
-from gpukit.imgpu.labels_cuda import BAND_WORDS
-from gpukit.imgpu.reach import BAND, INLINE, JOIN, NONE
-from gpukit.imgpu.world_cuda import (
+from gpukit.imgpu.reach import INLINE, JOIN, NONE
+from gpukit.imgpu.world_cuda import PLACED, SEARCHES, SUM, at
+from gpukit.papers.imgpu import label_world_cuda as world
+from gpukit.papers.imgpu import labels_cuda as labels
+from gpukit.papers.imgpu.label_world_cuda import (
     GONE,
     HEAD,
     LEVEL,
@@ -27,12 +27,12 @@ from gpukit.imgpu.world_cuda import (
     REACH,
     ROW,
     SKIP,
-    SUM,
     TAIL,
     TOTAL,
     WEIGHT,
-    at,
 )
+from gpukit.papers.imgpu.labels_cuda import BAND_WORDS
+from gpukit.papers.imgpu.switches import BAND
 
 DEGREES = 32
 """Classes of components by number of children."""
@@ -53,12 +53,12 @@ def _search(space, c, stamp):
     if tid == 0:
         work[queue] = c
         work[mark + c] = stamp
-        counters[world.PLACED] = 1
+        counters[PLACED] = 1
         counters[SUM] = 0
     head, own = 0, 0
     while True:
         cuda.syncthreads()
-        tail = counters[world.PLACED]
+        tail = counters[PLACED]
         cuda.syncthreads()
         if head == tail:
             break
@@ -69,7 +69,7 @@ def _search(space, c, stamp):
                 v = work[child + e]
                 if work[skip + v] == 0 and work[mark + v] != stamp:
                     if cuda.atomic.max(work, mark + v, stamp) != stamp:
-                        work[queue + cuda.atomic.add(counters, world.PLACED, int32(1))] = v
+                        work[queue + cuda.atomic.add(counters, PLACED, int32(1))] = v
         head = tail
     cuda.atomic.add(counters, SUM, int32(own))
     cuda.syncthreads()
@@ -103,7 +103,7 @@ def _reach_without(space, how, count, slots, levels, with_rows):
         work[mark + s] = 0
     if tid == 0:
         counters[world.POOL_USED] = 0
-        counters[world.SEARCHES] = 0
+        counters[SEARCHES] = 0
         counters[world.JOIN_COUNT] = 0
     cuda.syncthreads()
     for e in range(tid, count, block_size):
@@ -163,11 +163,11 @@ def _reach_without(space, how, count, slots, levels, with_rows):
         cuda.syncthreads()
         low = high
     # What got no label is counted by a search of the whole block.
-    if with_rows and counters[world.SEARCHES] > 0:
+    if with_rows and counters[SEARCHES] > 0:
         for s in range(tid, slots, block_size):
             work[mark + s] = 0
         cuda.syncthreads()
-        for i in range(counters[world.SEARCHES]):
+        for i in range(counters[SEARCHES]):
             _search(space, work[at(space, world.SEARCHED) + i], int32(i + 1))
     cuda.syncthreads()
 

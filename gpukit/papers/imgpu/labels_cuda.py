@@ -7,9 +7,23 @@ the pool and has a bit for each join of the world.
 from numba import int32, uint32
 
 from gpukit.device.kernels import cuda, device
-from gpukit.imgpu import world_cuda as world
-from gpukit.imgpu.reach import BAND, BITSET, INLINE, JOIN, SEARCH
-from gpukit.imgpu.world_cuda import CHILD, PARENT, POOL, POOL_ROWS, POOL_USED, REACH, ROW, SIZE, SKIP, START, TOTAL, at
+from gpukit.imgpu.reach import BITSET, INLINE, JOIN, SEARCH
+from gpukit.imgpu.world_cuda import SEARCHES, at
+from gpukit.papers.imgpu import label_world_cuda as world
+from gpukit.papers.imgpu.label_world_cuda import (
+    CHILD,
+    PARENT,
+    POOL,
+    POOL_ROWS,
+    POOL_USED,
+    REACH,
+    ROW,
+    SIZE,
+    SKIP,
+    START,
+    TOTAL,
+)
+from gpukit.papers.imgpu.switches import BAND
 
 BAND_WORDS = BAND // 32
 
@@ -191,7 +205,7 @@ def keep_label(space, c, found, listed, bitset):
         if bitset and _label_as_bitset(space, c):
             return
         work[at(space, SIZE) + c] = SEARCH
-        work[at(space, world.SEARCHED) + cuda.atomic.add(counters, world.SEARCHES, int32(1))] = c
+        work[at(space, world.SEARCHED) + cuda.atomic.add(counters, SEARCHES, int32(1))] = c
         return
     work[at(space, SIZE) + c] = size
     work[at(space, REACH) + c] = reach

@@ -1,10 +1,11 @@
-"""From live arcs to a DAG by level, by one block of a GPU; device functions as in ``world_cuda.py``."""
+"""From live arcs to a DAG by level, by one block of a GPU; device functions as in ``label_world_cuda.py``."""
 
 from numba import int32, int64
 
 from gpukit.device.kernels import cuda, device
-from gpukit.imgpu import world_cuda as world
-from gpukit.imgpu.world_cuda import (
+from gpukit.imgpu.world_cuda import PLACED, SUM, at
+from gpukit.papers.imgpu import label_world_cuda as world
+from gpukit.papers.imgpu.label_world_cuda import (
     COMP,
     GONE,
     HEAD,
@@ -14,11 +15,8 @@ from gpukit.imgpu.world_cuda import (
     MARK,
     ORDER,
     OUT,
-    PLACED,
-    SUM,
     TAIL,
     WEIGHT,
-    at,
 )
 
 

@@ -1,0 +1,21 @@
+"""Worlds that are counted by the paper's steps, level by level, on either device."""
+
+from typing import Any
+
+from gpukit.device.select import Device
+from gpukit.imgpu.run import Worlds
+from gpukit.papers.imgpu.switches import Switches
+from gpukit.worlds.blocks import ArcBlocks
+
+
+def make_worlds(ready: ArcBlocks, seed: int, device: Device | None = None, **switches: Any) -> Worlds:
+    """Return what :func:`gpukit.imgpu.run.make_worlds` does, counted level by level; ``switches`` are of Switches."""
+    how = Switches(**switches)
+    if device is None or device.kind == "cpu":
+        from gpukit.imgpu.worlds_cpu import CpuWorlds
+        from gpukit.papers.imgpu import levels_cpu
+
+        return CpuWorlds(ready, seed, device.threads if device is not None else 1, counting=levels_cpu, how=how)
+    from gpukit.papers.imgpu.levels_cuda import LevelWorlds
+
+    return LevelWorlds(ready, seed, how=how)
