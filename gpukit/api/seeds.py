@@ -148,24 +148,21 @@ def record_of(seeds: list[int], result: "Result") -> dict[str, Any]:
     return record
 
 
-def simulate(
-    session: Session, params: "WorldParams", options: Any = None
-) -> "tuple[Artifact, WorldResult, list[float]]":
+def simulate(session: Session, params: "WorldParams", **options: Any) -> "tuple[Artifact, WorldResult, list[float]]":
     """Return the seeds that IMGPU finds, what it says of them, and the seconds until each was chosen.
 
-    ``options`` returns further arguments of :func:`gpukit.imgpu.maximise` on a kind of device.
+    ``options`` are further arguments of :func:`gpukit.imgpu.maximise`.
     """
     from gpukit.imgpu import maximise
     from gpukit.imgpu.problem import check
 
     graph = session.graph
     device = use_one_gpu(session, params.worlds or settings.IMGPU_WORLDS, params.k if params.fresh else 2)
-    how = {} if options is None else options(device.kind)
     check(graph, params.k)
-    session.load(lambda: maximise(graph, replace(params, k=1, worlds=2), device, **how))
+    session.load(lambda: maximise(graph, replace(params, k=1, worlds=2), device, **options))
     start = session.timer.seconds()["total"]
     with session.progress("worlds") as update:
-        found = maximise(graph, params, device, timer=session.timer, progress=update, **how)
+        found = maximise(graph, params, device, timer=session.timer, progress=update, **options)
     choice = laps(session, start)
     session.params["worlds"] = found.worlds
     if found.optimism is not None and not found.optimism.enough:

@@ -36,15 +36,15 @@ def run_(run: Run, graph_file: GraphArgument, wanted: Wanted) -> None:
     find(run, graph_file, wanted)
 
 
-def find(run: Run, graph_file: Path, wanted: Wanted, options: Any = None) -> None:
-    """Find seeds; ``options`` is that of :func:`gpukit.api.seeds.simulate`."""
+def find(run: Run, graph_file: Path, wanted: Wanted, **options: Any) -> None:
+    """Find seeds; ``options`` are those of :func:`gpukit.imgpu.maximise`."""
     run.params = dict(vars(wanted))
     graph, _ = run.read_graph(graph_file)
     with run.phase("load"):
         from gpukit.imgpu import Params
 
         asked = Params(**vars(wanted), seed=run.seed)
-    artifact, result, choice = simulate(run, asked, options)
+    artifact, result, choice = simulate(run, asked, **options)
     run.put(artifact)
     seeds = graph.original(result.seeds).tolist()
     record = {"seeds": seeds, **result.facts(), "gains": result.gains.tolist(), "choice_s": choice}

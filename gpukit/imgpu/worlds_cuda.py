@@ -97,7 +97,8 @@ class CudaWorlds:
         self._kernels = count_cuda.IN_SHARED_MEMORY if fit else count_cuda.IN_GLOBAL_MEMORY
         self.grid = max(1, self.memory // 2 // own)
         self.grid = min(self._blocks or self._shape(self.grid)[0], self.grid)
-        self._work, self._words = Buffer(1, np.int32), Buffer(1, np.uint32)  # the old ones go before there are new
+        self._memory: Any = None  # the old arrays go before there are new
+        self._work, self._words = Buffer(1, np.int32), Buffer(1, np.uint32)
         self._work = Buffer(self.grid * ROWS * self.cap, np.int32)
         self._words = Buffer(self.grid * beside // 4, np.uint32)
         self._memory = for_launch(Memory(self._work, self.cap, self._words, Buffer(self._words.array.view(np.uint8))))

@@ -41,8 +41,8 @@ class Optimisations:
     unroll: Annotated[int, ablation("--unroll U", "Optimisation U: children read at a time. Same answer.")] = 16
     by_level: Annotated[bool, ablation("--by-level", "Count level by level, as the paper. Same answer.")] = False
 
-    def options(self, kind: str) -> dict[str, Any]:
-        """Return the arguments of ``maximise``, the same on any kind of device."""
+    def options(self) -> dict[str, Any]:
+        """Return what :func:`gpukit.imgpu.maximise` takes for them."""
         if not (self.by_level or self.combine or self.reorder):
             return {}
         from gpukit.papers.imgpu.levels import make_worlds
@@ -56,7 +56,7 @@ def run_(run: Run, graph_file: GraphArgument, wanted: Wanted, optimisations: Opt
     """Find seeds as `imgpu run` does, with the paper's optimisations. The answer is the same."""
     if not 1 <= optimisations.unroll <= 128:
         raise UsageError(f"--unroll is {optimisations.unroll}; 1 to 128 are allowed")
-    find(run, graph_file, wanted, optimisations.options)
+    find(run, graph_file, wanted, **optimisations.options())
 
 
 @app.command("baseline")
