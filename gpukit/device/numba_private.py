@@ -177,8 +177,19 @@ class _Cache(FunctionCache):
             rtsys.initialize(target_context)
             return self._load_overload(sig, target_context)
         except Exception as error:
+            if self._is_outdated():
+                self.flush()
+                return None
             self.failed(error)
             return super().load_overload(sig, target_context)
+
+    def _is_outdated(self) -> bool:
+        """Return whether the index names a type that is gone, as that of an earlier version of the package may."""
+        try:
+            self._cache_file._load_index()
+        except (AttributeError, ImportError):
+            return True
+        return False
 
 
 def njit(

@@ -111,6 +111,36 @@ def test_plain_code_lies_where_the_user_says(answer, tmp_path):
     assert found[0].startswith("gpukit-kpar-") and not found[1].startswith("gpukit-") and len(found) == 2
 
 
+PAIR = """
+from typing import NamedTuple
+
+from gpukit.device.compiled import njit
+
+
+class {name}(NamedTuple):
+    a: int
+    b: int
+
+
+@njit
+def add(pair):
+    return pair.a + pair.b
+
+
+print(add({name}(2, 3)), len(add.stats.cache_hits))
+"""
+
+
+def test_code_for_a_type_that_is_gone_is_compiled_anew(answer, tmp_path, tested_numba):
+    """As after an update of the package, beside which the old compiled code still lies."""
+    for name in ("Pair", "Couple"):
+        (tmp_path / "gpukit" / "kpar" / "pair_cpu.py").write_text(PAIR.format(name=name))
+        for hits in (0, 1):
+            command = [sys.executable, "-c", "import gpukit.kpar.pair_cpu"]
+            done = subprocess.run(command, cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True)
+            assert (done.stdout, done.stderr) == (f"5 {hits}\n", "")
+
+
 ARRAYS = """
 import numpy as np
 
