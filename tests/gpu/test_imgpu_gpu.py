@@ -109,13 +109,27 @@ def test_kept_worlds_are_counted_again_as_they_are(random_graph, gpu, p, place):
         assert np.array_equal(cpu.gains(7, 300, seeds), found.gains(7, 300, seeds))
 
 
+def hundreds_of_thousands(weights):
+    ends = np.random.default_rng(3).integers(0, 1 << 18, (2, 1_200_000)) ** 3 >> 36
+    return prepare_blocks(build_graph(*ends, weights=weights, ids=False, n=1 << 18))
+
+
+@pytest.mark.parametrize("weights", [Weights("const", 0.1), Weights()], ids=str)
+def test_worlds_too_large_for_numbers_of_16_bits(gpu, weights):
+    """Most vertices in one core, and none where many reach many."""
+    from gpukit.imgpu.worlds_cuda import CudaWorlds
+
+    ready = hundreds_of_thousands(weights)
+    assert CudaWorlds(ready, 9)._resident == 0
+    check(ready, 3, [1, 70_000])
+
+
 @pytest.mark.parametrize("p", [0.01, 0.015])
 def test_worlds_of_thousands_of_arcs(gpu, p, place):
     """With a core and without one, near what shared memory has room for."""
     from gpukit.imgpu.worlds_cuda import CudaWorlds
 
-    ends = np.random.default_rng(3).integers(0, 1 << 18, (2, 1_200_000)) ** 3 >> 36
-    ready = prepare_blocks(build_graph(*ends, weights=Weights("const", p), ids=False, n=1 << 18))
+    ready = hundreds_of_thousands(Weights("const", p))
     assert (CudaWorlds(ready, 9)._resident == 0) == (place == "global")
     check(ready, 40, [1, 70_000])
 
