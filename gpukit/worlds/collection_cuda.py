@@ -167,20 +167,20 @@ class CudaCollection:
         batch, limit, tidied = left, MAX_PAIRS, False
         while left > 0:
             batch, each = min(batch, left), self._pairs_of_a_set()
-            most, memory = self._room(left, limit)
-            spare = min(SPARE_PAIRS, most // 4)
+            most_pairs, memory = self._room(left, limit)
+            spare = min(SPARE_PAIRS, most_pairs // 4)
             if 0 < self.ending.limit < self.reverse.n:
                 spare = min(spare, LIMITED * batch * (self.ending.limit + block_cuda.MARGIN))
             pairs = int(each * batch) + spare
-            if pairs > most and not tidied:
+            if pairs > most_pairs and not tidied:
                 # Frames that Numba's compiler left behind hold collections that share the memory and have no user.
                 gc.collect()
                 tidied = True
                 continue
-            if pairs > most and batch > 1:
-                batch = max(1, int((most - spare) / each))
-            all_room = pairs >= most or self._whole_room
-            pairs, found = most if all_room else pairs, self._found
+            if pairs > most_pairs and batch > 1:
+                batch = max(1, int((most_pairs - spare) / each))
+            all_room = pairs >= most_pairs or self._whole_room
+            pairs, found = most_pairs if all_room else pairs, self._found
             try:
                 members = self._draw(part_of(samples, low, batch), pairs, memory, self._target(left))
             except OutOfMemory:
