@@ -55,7 +55,7 @@ def main() -> int:
         for version in versions.values():
             _run(version, ["--help"], {})
         cases = [
-            _case(name, words.format(**files).split(), versions, Path(folder), asked)
+            _case(name, words, files, versions, Path(folder), asked)
             for name, words in COMMANDS.items()
             if any(part in name for part in asked.only.split(","))
         ]
@@ -90,9 +90,12 @@ def _files(edges: Path, folder: Path, version: tuple[str, str]) -> dict[str, str
     return files
 
 
-def _case(name: str, words: list[str], versions: dict[str, tuple[str, str]], folder: Path, asked: Any) -> dict:
+def _case(
+    name: str, template: str, files: dict[str, str], versions: dict[str, tuple[str, str]], folder: Path, asked: Any
+) -> dict[str, Any]:
+    """Time a command: first and later runs of each version, in turn."""
     out = folder / "out.h5"
-    words = [*words, "--device", asked.device, "--out", str(out), "--json"]
+    words = [*template.format(**files).split(), "--device", asked.device, "--out", str(out), "--json"]
     times: dict[str, dict[str, Any]] = {one: {"first_s": 0.0, "warm_s": []} for one in versions}
     payloads = set()
     out.unlink(missing_ok=True)
@@ -111,11 +114,11 @@ def _case(name: str, words: list[str], versions: dict[str, tuple[str, str]], fol
             else:
                 times[one]["warm_s"].append(round(seconds, 3))
                 times[one]["phases_s"] = said["time_s"]
-            payloads.add(json.dumps(_run(version, ["inspect", str(out), "--json"], {})[1].get("payload")))
+            payloads.add(_run(version, ["inspect", str(out), "--json"], {})[1]["files"][0]["payload"])
     for each in times.values():
         each["median_s"] = statistics.median(each["warm_s"]) if each["warm_s"] else None
     print(name, {one: (each["first_s"], each["median_s"]) for one, each in times.items()}, file=sys.stderr, flush=True)
-    return {"command": f"gpukit {name}", "words": words, "same_payload": len(payloads) == 1, **times}
+    return {"command": f"gpukit {template}", "same_payload": len(payloads) == 1, **times}
 
 
 def _run(version: tuple[str, str], words: list[str], more: dict[str, str]) -> tuple[float, Any]:
