@@ -27,6 +27,7 @@ EVERYBODY = H200["all"]
 DELTAS = {(run["k"], run["divisor"], run["call"].split(",")[0]): run for run in record("kpar-first-delta-h100")["runs"]}
 MERIT = record("merit-h100-kernels")
 CAMPAIGN = one("merit-h100-livejournal-size")
+WHOLE = record("whole-commands-h200")["cases"][0]
 NAMES = {"import": "`graph import` (text)", "gim run": "`gim run` (IMM)"}
 
 
@@ -252,3 +253,9 @@ def test_a_limit_is_kept_and_changes_nothing():
         ("gim run", "rr_sets"), ("gim run", "spread_estimate"), ("kpar rank", "top"), ("kpar index", "walks"), ("kpar index", "entries"),
     ):  # fmt: skip
         assert LIMITED["commands"][name]["printed"][part] == LARGE["commands"][name]["printed"][part]
+
+
+def test_what_a_first_run_costs():
+    sentence = "with nothing kept from before, takes {:.1f} s, and a later one {:.1f} s, from the start of the process"
+    assert WHOLE["command"].startswith("gpukit gim run {graph} -k 50")
+    says("docs/performance.md", sentence, (WHOLE["after"]["first_s"], WHOLE["after"]["median_s"]))
