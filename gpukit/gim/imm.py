@@ -18,7 +18,7 @@ def attempts(
     def attempt(source: Collection, phase: str, size: int) -> Choice:
         progress(source.size, size)
         with timer.phase("sampling"):
-            source.extend(size, lambda drawn: progress(drawn, size))
+            source.extend(size, lambda drawn: progress(min(drawn, size), size))
         choice = choose(source, problem, timer, bounds=False)
         history.append(Step(phase, size, choice.covered))
         return choice

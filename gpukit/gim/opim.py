@@ -24,9 +24,9 @@ Progress = Callable[[int, int], object]
 
 
 def extend_both(first: Collection, second: Collection, size: int, progress: Progress) -> None:
-    """Draw sets until both collections have ``size``."""
-    first.extend(size, lambda drawn: progress(drawn + second.drawn, 2 * size))
-    second.extend(size, lambda drawn: progress(first.drawn + drawn, 2 * size))
+    """Draw sets until both collections have ``size``; more may be drawn than is asked for."""
+    first.extend(size, lambda drawn: progress(min(drawn, size) + second.size, 2 * size))
+    second.extend(size, lambda drawn: progress(size + min(drawn, size), 2 * size))
 
 
 def without_sets(problem: Problem) -> tuple[Choice, Decimal, list[Step]] | None:
