@@ -343,7 +343,7 @@ PAIRS = [
     ),
     ("diversity index", gk.DiversityIndex, {"out", "json", "verbose", "force", "estimate", "gpu_memory", "compress"}),
     *(
-        (f"{first}merit {command}", function, {"out", "json", "verbose", "force", "estimate", "gpu_memory"})
+        (f"{first}merit {command}", function, {"out", "json", "verbose", "force", "estimate", "gpu_memory", "groups"})
         for command, function in (("run", gk.seed_minimization), ("start", gk.Campaign))
         for first in ("", "papers ")
     ),

@@ -37,9 +37,10 @@ def test_what_was_understood_is_said_once(gpukit, tmp_path):
 def test_an_index_and_a_header_that_was_read_are_said(gpukit, tmp_path):
     path, out = tmp_path / "e.csv", tmp_path / "g.h5"
     path.write_text(",wer,wen,kg\n0,5,6,.5\n1,6,7,.5\n2,7,5,.5\n")
-    err = gpukit("graph", "import", path, "--out", out)[2]
-    assert "the first column has no name, as the index of a table, and is not used" in err
-    assert "4 columns, the fourth is not used" in err
+    code, _, err = gpukit("graph", "import", path, "--out", out)
+    assert code == 3 and "of its 4 columns (no name, wer, wen, kg) two are the ends of an edge cannot be told" in err
+    err = gpukit("graph", "import", path, "--out", out, "--columns", "wer,wen")[2]
+    assert "a header, ids in columns wer and wen" in err
     path.write_text("wer,wen\nann,bob\nbob,cy\ncy,ann\n")
     code, _, err = gpukit("graph", "import", path, "--out", out)
     assert code == 3 and "the first line names wer and wen, which no other line does; --header says" in err

@@ -337,6 +337,7 @@ def test_the_choice_is_compiled_for_what_a_run_calls():
     from gpukit.api.seeds import _load
     from gpukit.device.select import choose as device
     from gpukit.gim import Params, baselines
+    from gpukit.gim.run import DEFAULT
     from gpukit.gim.trifle import choose
     from gpukit.graph.build import build_graph
     from gpukit.worlds import cover_cpu
@@ -348,7 +349,7 @@ def test_the_choice_is_compiled_for_what_a_run_calls():
     before = [list(one.overloads) for one in called]
     assert all(before)
     graph = build_graph(np.array([0, 1, 2]), np.array([1, 2, 0]))
-    _load(graph, Params(k=1), device("cpu", threads=2))
+    _load(graph, Params(k=1), device("cpu", threads=2), DEFAULT)
     assert [list(one.overloads) for one in called] == before
 
 

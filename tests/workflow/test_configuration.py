@@ -172,7 +172,7 @@ def test_warm_ups_and_papers_take_the_gpu_that_is_there(tmp_path, driver, paper)
 
 
 def test_a_file_replaces_the_list_of_graphs(tmp_path):
-    (tmp_path / "e.txt").write_text("".join(f"{v} {v + 1} 3\n" for v in range(6000)))  # enough for every k and η
+    (tmp_path / "e.txt").write_text("".join(f"{v} {v + 1} 3\n" for v in range(6000, 0, -1)))  # enough for all k, η
     (tmp_path / "mine.yaml").write_text(
         yaml.safe_dump({"graphs": [{"name": "mine", "edges": "e.txt", "weights": "file", "scale": "max"}]})
     )

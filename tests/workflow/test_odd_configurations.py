@@ -319,7 +319,7 @@ def folder(tmp_path_factory):
     (path / "few.mtx").write_text("%%MatrixMarket matrix coordinate pattern general\n49 49 1\n1 2\n")
     (path / "late.txt").write_text("7 8\n" * 400_000 + "".join(f"{v} {v + 1}\n" for v in range(48)))
     (path / "p.txt").write_text("".join(f"{v} {v + 1} 0.7\n{v} {v + 2} 0.6\n" for v in range(1200)))
-    (path / "counts.txt").write_text("".join(f"{v} {v + 1} 7\n" for v in range(1200)))
+    (path / "counts.txt").write_text("".join(f"{v} {v + 1} 7\n" for v in reversed(range(1200))))
     (path / "long.txt").write_text("".join(f"{v} {v + 1} 0.5\n" for v in range(99_999)) + "1 99999 1\n")
     for name in ("-", "-g.csv", "g{1}.csv", "{graph}.csv", "<results>.csv"):
         (path / name).write_text((path / "x.txt").read_text())
