@@ -179,7 +179,7 @@ EARLIER = OTHERS["earlier"]
 
 PERFORMANCE = [
     (
-        "kept in {:.0f} in place of {:.0f} ms, and counted again in {:.0f} in place of {:.0f}.",
+        "kept in {:.0f} instead of {:.0f} ms, and counted again in {:.0f} instead of {:.0f}.",
         [method(version, name) for name in ("_count", "_count_kept") for version in ("new", "old")],
     ),
     (
@@ -191,7 +191,7 @@ PERFORMANCE = [
         [EARLIER["sum_gains_ms"][how] for how in ("old", "core_first_global")],
     ),
     (
-        "in place of 1,024 save {:.0f} of {:.0f} ms there, and after 32 a run takes {:.1f} s",
+        "instead of 1,024 save {:.0f} of {:.0f} ms there, and after 32 a run takes {:.1f} s",
         (
             EARLIER["refresh"]["1024"] - EARLIER["refresh"]["64"],
             EARLIER["refresh"]["1024"],
@@ -207,7 +207,7 @@ PERFORMANCE = [
         [LATER["kilocycles"]["new"][what] for what in ("search", "all")],
     ),
     (
-        "drawn, counted and kept in {:.0f} in place of {:.0f} ms, and counted again in {:.0f} in place of {:.0f}. CuPy's",
+        "drawn, counted and kept in {:.0f} instead of {:.0f} ms, and counted again in {:.0f} instead of {:.0f}. CuPy's",
         [LATER["kernels_ms"][name][which] for name in ("sum_gains", "sum_gains_kept") for which in ("new", "old")],
     ),
     (
@@ -215,7 +215,7 @@ PERFORMANCE = [
         [LATER["index_ms"][what] for what in ("bincount", "count")],
     ),
     (
-        "Choices work out {:,} gains in {} calls in place of {:,} in {}.",
+        "Choices work out {:,} gains in {} calls instead of {:,} in {}.",
         [
             number
             for version in ("new", "old")

@@ -78,7 +78,7 @@ def kernels(*names):
 
 
 def search(tried):
-    """Return the seconds of MERIT's searches as they were tried, and what they are in place of."""
+    """Return the seconds of MERIT's searches as they were tried, and what they are instead of."""
     found = MERIT["tried"][tried]
     return found["search_ms"] / 1e3, found["in_place_of"] / 1e3
 
@@ -91,10 +91,10 @@ def search(tried):
         ("Of the first 250 rounds {} have over 20 M probes each, {:.1f} G together", (MERIT["rounds_with_over_20_million_probes_below_250"]["rounds"], MERIT["rounds_with_over_20_million_probes_below_250"]["probes"] / 1e9)),
         ("the last 126 rounds, of few large sets, have {:.1f} G.", (sum(MERIT["probes_of_125_rounds_each"][8:]) / 1e9,)),
         ("{:.1f} s for roots became {:.1f} with up to 1,024.", (MERIT["tried"][2]["add_roots_ms"] / 1e3, MERIT["tried"][2]["in_place_of"] / 1e3)),
-        ("without reading its place first (searches {:.1f} s in place of {:.1f})", search(0)),
+        ("without reading its place first (searches {:.1f} s instead of {:.1f})", search(0)),
         ("in the step that finds it ({:.1f}).", search(1)[:1]),
-        ("made selections slower ({:.1f} s in place of {:.1f})", (MERIT["tried"][3]["select_ms"] / 1e3, MERIT["tried"][3]["in_place_of"] / 1e3)),
-        ("changed nothing (searches {:.1f} s in place of {:.1f})", search(4)),
+        ("made selections slower ({:.1f} s instead of {:.1f})", (MERIT["tried"][3]["select_ms"] / 1e3, MERIT["tried"][3]["in_place_of"] / 1e3)),
+        ("changed nothing (searches {:.1f} s instead of {:.1f})", search(4)),
     ]
 )  # fmt: skip
 def test_what_bounds_merit(document, sentence, values):
@@ -108,7 +108,7 @@ def test_what_bounds_merit(document, sentence, values):
         ("over the vertices takes {:.1f} times as long", (FLOORS[100]["value_arrays"] / FLOORS[100]["value_arrays_in_order"],)),
         ("have together {:.0f} % of the entries", (100 * SHARED["4"]["entries"],)),
         ("the edges that four queries push along in a round are {:.0f} % of their sum, with eight {:.0f} % (counted", (100 * SHARED["4"]["edges_pushed"], 100 * SHARED["8"]["edges_pushed"])),
-        ("at scale 19 of an R-MAT {:,} in place of {:,} a second, at 20 {:,} in place of {:,}, at 23 {:,} in place of {:,}; for k = 10 it still was at scale 23, {:,} in place of {:,}.", (*SIZES["k_100"]["19"], *SIZES["k_100"]["20"], *SIZES["k_100"]["23"][:2], *SIZES["k_10"]["23"][:2])),
+        ("at scale 19 of an R-MAT {:,} instead of {:,} a second, at 20 {:,} instead of {:,}, at 23 {:,} instead of {:,}; for k = 10 it still was at scale 23, {:,} instead of {:,}.", (*SIZES["k_100"]["19"], *SIZES["k_100"]["20"], *SIZES["k_100"]["23"][:2], *SIZES["k_10"]["23"][:2])),
         ("vertices numbered by degree, {:.0f} % faster", (100 * (1 - TRIED["vertices_numbered_by_degree"] / TRIED["as_it_is"]),)),
         ("took {:.0f} s for {:,} vertices, {:,.0f} a second; so all of it would take {:.0f} minutes.", (EVERYBODY["time_s"]["query"], EVERYBODY["vertices"], EVERYBODY["vertices"] / EVERYBODY["time_s"]["query"], H200["graph"]["n"] / EVERYBODY["vertices"] * EVERYBODY["time_s"]["query"] / 60)),
         ("| today: each query's in order, and laid side by side afterwards | {:,.0f} | {:,.0f} | {:,.0f} | {:.0f} |", (*batches("h200"), H200["scale_25"]["queries_per_s"]["auto"])),
@@ -121,31 +121,31 @@ def test_what_bounds_merit(document, sentence, values):
         ("| units of 4 bytes, for eight | {:.0f} | {:,.0f} | {:.0f} | | {:.0f} | {:.0f} |", in_kernels(LARGEST["after"])),
         ("| units of 2 bytes, for sixteen, side by side from the start | {:.0f} | {:.0f} | {:.0f} | | {:.0f} | {:.0f} |", in_kernels(SIXTEEN["scale_25"])),
         ("| today | {:.0f} | {:.0f} | {:.0f} | {:.0f} | {:.0f} | {:.0f} |", in_kernels(TODAY["scale_25"])),
-        ("go through shared memory, {1:.0f} µs in place of {0:.0f}.", TODAY["tried"]["ids_written_one_by_one"]["list_all"]),
+        ("go through shared memory, {1:.0f} µs instead of {0:.0f}.", TODAY["tried"]["ids_written_one_by_one"]["list_all"]),
         ("and {:.0f} to {:.0f} % slower in batches of teams on an R-MAT 16 and 20.", [100 * (one / other - 1) for one, other in TODAY["tried"]["prefix_sums_by_shuffles"]["teams"].values()]),
         ("With 85 blocks a slot pushes took {:,.0f} µs, with 128 {:,.0f}, with 1,056 {:.0f}.", [LARGEST["push_all_by_blocks_a_slot"][blocks] for blocks in ("85", "128", "1056")]),
         ("more of the units in use: {:,.0f} µs became {:,.0f}.", [LARGEST[when]["add_lists"] for when in ("before", "after")]),
         ("take {:.2f} ms a query in no such order, and {:.2f} in ranges of 2^22 vertices", [LARGEST["entries_alone"][width] / 8 for width in ("none", "4194304")]),
         ("{:.1f} % of the queries followed walks forward, each for a quarter of a second, so that only {} came a second.", (100 * LARGEST["first_delta"]["5"][2], LARGEST["first_delta"]["queries_per_s"]["5"])),
-        ("a fifth gives {} in place of {}, two fifths {}, with units", [TWICE["queries_per_s"][divisor] for divisor in ("5", "10", "2.5")]),
-        ("two fifths give {:,} in place of {:,} for k = 1000, {:,} in place of {:,} for 100, and {:,} in place of {:,} for 10.", [TWICE["rmat_22"][k][divisor] for k in ("1000", "100", "10") for divisor in ("2.5", "10")]),
+        ("a fifth gives {} instead of {}, two fifths {}, with units", [TWICE["queries_per_s"][divisor] for divisor in ("5", "10", "2.5")]),
+        ("two fifths give {:,} instead of {:,} for k = 1000, {:,} instead of {:,} for 100, and {:,} instead of {:,} for 10.", [TWICE["rmat_22"][k][divisor] for k in ("1000", "100", "10") for divisor in ("2.5", "10")]),
         ("forward counted as two of a list, it was {:,} for k = 10.", (H200["before"]["queries_per_s"]["10"],)),
         ("made lists {:.0f} of {:.0f}, and clearing these {:.0f} of {:.0f}.", (SIXTEEN["scale_25"]["add_lists"], SUMS["add_lists"][0], SIXTEEN["scale_25"]["forget_lists"], SUMS["forget_lists"][0])),
         ("are under way ({:.0f}), all sixteen", SIXTEEN["tried"]["next_starts_under_way"]["add_lists"][:1]),
-        ("valued by one block ({:.0f} in place of {:.0f})", SIXTEEN["tried"]["all_slots_of_a_stretch_of_vertices"]["value_all"]),
-        ("side by side ({:.0f} in place of {:.0f})", SIXTEEN["tried"]["bits_side_by_side"]["list_all"]),
-        ("a fifth gives {} in place of {} at scale 25, and", [SIXTEEN["first_delta"]["scale_25"][divisor] for divisor in ("5", "10")]),
-        ("{:,} in place of {:,} for k = 1000 on the R-MAT 22.", [SIXTEEN["first_delta"]["rmat_22_sums_by_vertex"]["1000"][divisor] for divisor in ("5", "10")]),
+        ("valued by one block ({:.0f} instead of {:.0f})", SIXTEEN["tried"]["all_slots_of_a_stretch_of_vertices"]["value_all"]),
+        ("side by side ({:.0f} instead of {:.0f})", SIXTEEN["tried"]["bits_side_by_side"]["list_all"]),
+        ("a fifth gives {} instead of {} at scale 25, and", [SIXTEEN["first_delta"]["scale_25"][divisor] for divisor in ("5", "10")]),
+        ("{:,} instead of {:,} for k = 1000 on the R-MAT 22.", [SIXTEEN["first_delta"]["rmat_22_sums_by_vertex"]["1000"][divisor] for divisor in ("5", "10")]),
         ("have no out-edges, come at {:,} a second, or {:,} with the second look.", [H200["any_vertex"][name] for name in ("queries_per_s", "refined_queries_per_s")]),
         ("take {:.1f} ms a query at scale 25 (`kpar-floor-h200-scale-25.json`)", (SCALE_25 / 1e3,)),
         ("Pushing went from {} to {}, start lists from {} to {}, and the kernel of all steps from {} to {}.", [LAUNCHES[when][name] for name in ("push_all", "add_lists", "answer") for when in ("before", "after")]),
         ("with units of 8 bytes, {:.0f} %.", (100 * (1 - TRIED["start_lists_of_eight_queries_tiles_of_16"] / TRIED["start_lists_of_four_queries_tiles_of_16"]),)),
         ("a search goes up to {} steps deep there, {} on soc-Epinions1", [DEPTHS[name]["deepest"] for name in ("rmat22", "soc-Epinions1")]),
-        ("half of it gives {:,} in place of {:,} a second, twice as much {:,} in place of {:,}", (*at_first(100, 20, "second"), *at_first(100, 5, "first"))),
-        ("an eighth of it gives {:,} in place of {:,}.", at_first(10, 80, "second")),
-        ("eight times as much gives {:,} in place of {:,} at scale 22", at_first(1000, 1.25, "first")),
-        ("with {:.0f} % of the places certain in place of {:.0f} %", [100 * DELTAS[1000, divisor, "first"]["certain"] for divisor in (1.25, 10)]),
-        ("at scale 25 only {} in place of {}.", at_first(1000, 1.25, "third")),
+        ("half of it gives {:,} instead of {:,} a second, twice as much {:,} instead of {:,}", (*at_first(100, 20, "second"), *at_first(100, 5, "first"))),
+        ("an eighth of it gives {:,} instead of {:,}.", at_first(10, 80, "second")),
+        ("eight times as much gives {:,} instead of {:,} at scale 22", at_first(1000, 1.25, "first")),
+        ("with {:.0f} % of the places certain instead of {:.0f} %", [100 * DELTAS[1000, divisor, "first"]["certain"] for divisor in (1.25, 10)]),
+        ("at scale 25 only {} instead of {}.", at_first(1000, 1.25, "third")),
     ]
 )  # fmt: skip
 def test_what_bounds_kpar(document, sentence, values):

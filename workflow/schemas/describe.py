@@ -40,11 +40,11 @@ class GraphEntry(Section):
     )
     generate: str = Field(
         default="",
-        description="In place of `edges`: model and options of `gpukit graph generate`, a stand-in for a graph that is "
+        description="Instead of `edges`: model and options of `gpukit graph generate`, a stand-in for a graph that is "
         "not at hand. Every table says so.",
     )
     fetch: str = Field(
-        default="", description="In place of `edges`: name of a data set that `gpukit data fetch` downloads."
+        default="", description="Instead of `edges`: name of a data set that `gpukit data fetch` downloads."
     )
     real: str = Field(
         default="",
@@ -295,7 +295,7 @@ class Config(Section):
     scale: Literal["smoke", "small", "full"] = Field(default="smoke", description="Which of `scales` to run.")
     data: Literal["stand-ins", "real"] = Field(
         default="stand-ins",
-        description="`real` fetches the data set that a graph's `real` names, in place of `generate`; what cannot be "
+        description="`real` fetches the data set that a graph's `real` names, instead of `generate`; what cannot be "
         "had stays a stand-in, and log and page say why.",
     )
     scales: dict[Literal["smoke", "small", "full"], Scale] = Field(
