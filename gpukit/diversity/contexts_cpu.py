@@ -247,25 +247,6 @@ def shorter_first(e, edges):
 
 
 @njit
-def next_common(other, p, p_end, q, q_end):
-    """Return the places in two rows of the next neighbour that they share; the first place is p_end after the last.
-
-    By a merge, or by search if the second row is much longer.
-    """
-    skewed = q_end - q > SKEW * (p_end - p)
-    while p < p_end and q < q_end:
-        x, y = other[p], other[q]
-        if x == y:
-            return p, q
-        p += x < y
-        if y < x and skewed:
-            q = lower_bound(other, q, q_end, x)
-        else:
-            q += y < x
-    return p_end, q_end
-
-
-@njit
 def last_common(other, p_begin, p, q_begin, q):
     """Return the places in two rows, from p and q down, of the last neighbour that they share; p_begin - 1 if none."""
     skewed = q - q_begin > SKEW * (p - p_begin)
