@@ -6,15 +6,16 @@ from numba import int32, uint64
 
 from gpukit.device.kernels import cuda, device
 
-BLOCK, WARP, REGISTERS = 64, 32, 128
+BLOCK, WARP, REGISTERS = 128, 32, 64
 """Threads in a block and in a warp, and the registers each may take."""
 
 STAGE, RECENT = 4 * BLOCK, 4 * BLOCK
 """What a block has in shared memory: live edges it did not follow yet, and last pairs of its queue (a power of two)."""
 
 SLOTS, FULLEST = 32 * BLOCK, 2
-"""Slots of a block's table that it begins with: most blocks need no more, and to clear all takes as long as to draw.
-It grows, while there is room, once one in FULLEST may be taken: the threads of a warp wait for the longest search."""
+"""A block's table begins with at least SLOTS slots, and with FULLEST for each expected pair: clearing all its room
+takes as long as drawing few sets. It grows, while there is room, once one slot in FULLEST may be taken: the threads of
+a warp wait for the longest search."""
 
 AHEAD = 4
 """Pairs that a thread reads before it uses the first, where a block goes over all its pairs."""
@@ -57,7 +58,7 @@ class Space(namedtuple("Space", "table queue ranks met")):
     Attributes
     ----------
     table : uint64 array, shape (blocks * slots,), slots a power of two
-        Hash tables of pairs; a block clears what it uses, ``SLOTS`` of them at first.
+        Hash tables of pairs; a block clears what it uses.
     queue : uint64 array, shape (blocks * c,)
         All pairs of a block in the order of discovery, owner << 32 | element + 1; the frontier is what is left of them.
         From the end of the block's part backwards, two words each: a pair that has rows left, and the first of these.

@@ -241,7 +241,8 @@ class CudaCollection:
         out = block_cuda.Output(
             self._sizes.view, self._starts.view, base, self._entries.view, self._used, self._counts.view
         )
-        self._sampler(Batch(self.graph, samples, pairs, out, self._control.view))
+        expected = int(min(pairs, self._pairs_of_a_set() * count))
+        self._sampler(Batch(self.graph, samples, pairs, expected, out, self._control.view))
         control = self._control.host().tolist()
         walks = self._sampler is samplers_cuda.walk
         short = self._used + control[block_cuda.MEMBER_TAIL] > len(self._entries)

@@ -112,6 +112,8 @@ class Batch(NamedTuple):
     samples : Samples
     pairs : int
         Members that there is room for.
+    expected : int
+        Members that the sets are expected to have.
     out : Output
     control : int64 array
         Zero; ``OVERFLOW``, ``TICKET`` and ``MEMBER_TAIL`` of :mod:`gpukit.worlds.block_cuda`.
@@ -120,6 +122,7 @@ class Batch(NamedTuple):
     graph: DeviceGraph
     samples: Samples
     pairs: int
+    expected: int
     out: Output
     control: Any
 

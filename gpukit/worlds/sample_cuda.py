@@ -33,7 +33,6 @@ from gpukit.worlds.block_cuda import (
     REGISTERS,
     ROWS_ALONE,
     SIZE,
-    SLOTS,
     STAGE,
     STAGED,
     TICKET,
@@ -353,8 +352,8 @@ def _pack(samples, space, out, block, used, control, shared, wide):
                 cuda.atomic.add(out.counts, element, 1)
 
 
-@kernel((TABLES, SAMPLES, _int, SPACE, OUTPUT, _i64), max_registers=REGISTERS)
-def sample(tables, samples, group, space, out, control):
+@kernel((TABLES, SAMPLES, _int, _int, SPACE, OUTPUT, _i64), max_registers=REGISTERS)
+def sample(tables, samples, group, begin, space, out, control):
     """Draw RR sets and pack them; any grid, blocks of whole warps, 256 threads at most.
 
     A thread owns one pair of the queue at a time: it reads the vertex's row (16 bytes) and a few thresholds and writes
@@ -372,6 +371,8 @@ def sample(tables, samples, group, space, out, control):
     samples : gpukit.worlds.reverse.Samples
     group : int
         Sets a block starts at a time.
+    begin : int
+        Slots of a block's table at first, a power of two.
     space : Space
     out : Output
     control : int64 array, shape (CONTROL,)
@@ -382,7 +383,7 @@ def sample(tables, samples, group, space, out, control):
     capacity = space.ranks.shape[1]
     queue_base = int64(cuda.blockIdx.x) * capacity
     slots = len(space.table) // cuda.gridDim.x
-    table_base, size = int64(cuda.blockIdx.x) * slots, int32(min(int64(slots), int64(SLOTS)))
+    table_base, size = int64(cuda.blockIdx.x) * slots, int32(min(int64(slots), int64(begin)))
     block = Block(tid, block_size, queue_base, capacity, table_base)
     # A line for each array: the simulator tells shared arrays apart by the line that makes them.
     shared = cuda.shared.array(COUNTERS, int32)

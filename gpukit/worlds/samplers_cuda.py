@@ -21,6 +21,10 @@ FAR_BLOCKS = 2
 fewer have more room each where memory is short."""
 
 
+def _power_of_two(least: int) -> int:
+    return 1 << max(0, least - 1).bit_length()
+
+
 def skip(batch: Batch) -> None:
     """Draw sets of any model with :func:`gpukit.worlds.sample_cuda.sample`."""
     rounds, count = batch.graph.tables.rounds, batch.samples.size
@@ -35,14 +39,15 @@ def skip(batch: Batch) -> None:
     least = 4 * block * rounds
     blocks = max(1, min(blocks, batch.pairs // least))
     places = max(batch.pairs // blocks, least)
-    # At most two thirds of a table are taken; to clear it takes as long as to draw small sets.
-    slots = blocks << (3 * places // 2 - 1).bit_length()
+    # At most two thirds of a table are taken.
+    slots = _power_of_two(3 * places // 2)
     met = Buffer(count, np.int32, 0) if batch.samples.all_marks else batch.graph.not_met
-    table, queue = Buffer(slots, np.uint64), Buffer(blocks * places, np.uint64)
+    table, queue = Buffer(blocks * slots, np.uint64), Buffer(blocks * places, np.uint64)
     ranks = Buffer((blocks, places), np.int32)
     space = block_cuda.Space(table.view, queue.view, ranks.view, met.view)
+    begin = max(block_cuda.SLOTS, _power_of_two(block_cuda.FULLEST * batch.expected // blocks))
     group = max(1, min(max(8, count // (GROUPS * blocks)), 2 * block // rounds, count // (fewest * blocks)))
-    args = (batch.graph.tables, batch.samples, group, space, batch.out, batch.control)
+    args = (batch.graph.tables, batch.samples, group, begin, space, batch.out, batch.control)
     launch(sample_cuda.sample, blocks, block, *args)
 
 
