@@ -39,7 +39,7 @@ def propose(size, floor, k, met, walks, slot, threshold, among, team, phase, tur
 
 
 @device
-def estimate(forward, least_reserve, sizes, met, edges, chances, walks, slot, threshold, among, tiled, team, phase):
+def estimate(forward, least_reserve, sizes, met, edges, chances, walks, slot, threshold, among, team, phase):
     """Write the candidates' reserves and what walks carry to them to ``scores``; all threads of the team.
 
     What walks carry forward stays in ``walked`` (:func:`forget_walked`). ``sizes`` are the numbers of candidates and of
@@ -73,10 +73,10 @@ def estimate(forward, least_reserve, sizes, met, edges, chances, walks, slot, th
         sweeps.sweep(
             kind, sweeps.Work(items, size, whole), sweeps.Targets(sweeps.UNLISTED, slot.upcoming), edges,
             chances, sweeps.Drawn(walks.counts, walks.seed, walks.tag),
-            sweeps.Rows(begin, walks.row_ends, walks.row_freqs), slot, threshold, tiled, team, phase,
+            sweeps.Rows(begin, walks.row_ends, walks.row_freqs), slot, threshold, team, phase,
         )  # fmt: skip
     else:
-        add_starts(items, size, whole, begin, walks, slot, threshold.coarse, tiled, team, team.memory.pool)
+        add_starts(items, size, whole, begin, walks, slot, threshold.coarse, team, team.memory.pool)
     phase = team_barrier(team, phase)
     reached = int64(0)
     if forward:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from gpukit.device.philox import Stream, stream_tag
 from gpukit.device.placing import Placement
 from gpukit.device.select import simulated
 from gpukit.graph.csr import Graph
-from gpukit.kpar import push_cuda, query_cuda
+from gpukit.kpar import query_cuda
 from gpukit.kpar.ahead_cuda import clean_up, propose_all, push_ahead
 from gpukit.kpar.groups import NOWHERE, Asked, Edges, Tails, Walks
 from gpukit.kpar.heads_cuda import Heads, heads_of
@@ -37,7 +37,20 @@ ENTRIES = ("row_ends", "row_freqs", "starts", "frequencies")
 """Names of those with an element for each entry, or each frequent one; start lists, which are read most, last: arrays
 that are equally large go to host memory in this order."""
 
-COLLECT = {"auto": push_cuda.AUTO, "scan": push_cuda.SCAN, "atomic": push_cuda.ATOMIC}
+
+class Batch(NamedTuple):
+    """What the kernels read for all queries of a batch, as they take it (:func:`gpukit.kpar.query_cuda.answer`)."""
+
+    among: Any
+    edges: Edges
+    chances: Any
+    walks: Walks
+    tails: Tails
+    asked: Asked
+
+    def places(self) -> int:
+        """Return how many of the best a query keeps: those of its answer, and the contenders behind it."""
+        return self.asked.k + (CONTENDERS // 2 if len(self.tails.begin.array) > 0 else 0)
 
 
 @dataclass(eq=False)
@@ -148,15 +161,17 @@ class CudaPrepared:
         """
         check_k(k, self.constants.n, among)
         with on_gpu(self.gpu):
-            named = None if among is None else Buffer(among).view
+            named = None if among is None else Buffer(among)
             schedule, per_step = self._schedule(k, to_end)
-            into = self._tails(refine)
+            batch, shape = self._batch(k, named, per_step, refine), shape or Shape()
+            if self.light:
+                shape = replace(shape, together=1)
             width = 2 + len(schedule) * len(TRACE) + (3 if refine else 2) * k
-            rows, shape = np.empty((len(sources), width), np.int64), shape or Shape()
+            rows = np.empty((len(sources), width), np.int64)
             order = self._order(sources, shape)
             sources = sources.take(order)
             for first, last in self.space.launches(len(sources), width, shape):
-                rows[order[first:last]] = self._launch(sources, first, last, k, named, into, per_step, shape, width)
+                rows[order[first:last]] = self._launch(sources, first, last, batch, shape, width)
                 if progress is not None:
                     progress(last, len(sources))
         return _unpacked(rows, k, schedule, refine)
@@ -177,6 +192,19 @@ class CudaPrepared:
             self.schedules[k, to_end] = steps, tuple(Buffer(array) for array in step_arrays(steps))
         steps, buffers = self.schedules[k, to_end]
         return steps, tuple(buffer.view for buffer in buffers)
+
+    def _batch(self, k: int, among: Buffer | None, per_step: tuple, refine: bool) -> Batch:
+        """Return what kernels read for queries of k places; ``per_step`` is of :meth:`_schedule`."""
+        index, a = self.index, self.arrays
+        rows = (a[name].view for name in (*ROWS_BY_START, *ROWS_BY_END, "walks", "arrivals", "by_arrivals"))
+        return Batch(
+            among=None if among is None else among.view,
+            edges=Edges(a["indptr"].view, a["indices"].view, np.uint64(index.params.one_minus_alpha)),
+            chances=a["chances"].view if "chances" in a else None,
+            walks=Walks._make((*rows, self.light, np.uint64(index.seed), stream_tag(Stream.WALK))),
+            tails=Tails._make(buffer.view for buffer in self._tails(refine)),
+            asked=Asked._make((k, *per_step, float(self.constants.delta_min), index.params.epsilon)),
+        )
 
     def _tails(self, refine: bool) -> Tails:
         """Return the in-edges as Buffers, made once, or none; raises DeviceError if they do not fit."""
@@ -206,29 +234,16 @@ class CudaPrepared:
         sums[1:] = xp.cumsum(self.arrays["arrivals"].array[tails])
         return Tails(Buffer(begin), Buffer(tails), Buffer(xp.diff(begin) + xp.diff(sums[begin]) // WALKS_AN_EDGE))
 
-    def _launch(
-        self, sources: Sources, first: int, last: int, k: int, among: Any, into: Tails, per_step: tuple, shape: Shape,
-        width: int,
-    ) -> np.ndarray:  # fmt: skip
-        queries, index, a = last - first, self.index, self.arrays
+    def _launch(self, sources: Sources, first: int, last: int, batch: Batch, shape: Shape, width: int) -> np.ndarray:
+        """Answer the queries ``first`` … ``last`` - 1; returns the kernel's rows, ``width`` words each."""
+        queries, places = last - first, batch.places()
         source, out = self.space.sources(sources, first, last), self.space.out(queries, width)
-
-        edges = Edges(a["indptr"].view, a["indices"].view, np.uint64(index.params.one_minus_alpha))
-        chances = a["chances"].view if "chances" in a else None
-        rows = (a[name].view for name in (*ROWS_BY_START, *ROWS_BY_END, "walks", "arrivals", "by_arrivals"))
-        walks = Walks._make((*rows, self.light, np.uint64(index.seed), stream_tag(Stream.WALK)))
-        asked = Asked._make((k, *per_step, float(self.constants.delta_min), index.params.epsilon))
-        tails = Tails._make(buffer.view for buffer in into)
-        ways = push_cuda.Ways(COLLECT[shape.collect], shape.tiled_push, shape.tiled_estimate)
+        *given, asked = batch
 
         def arguments(blocks: int, space: TeamSpace) -> tuple:
-            return (
-                among, edges, chances, walks, tails, source, queries, begun, blocks, asked, ways, space, out.view
-            )  # fmt: skip
+            return *given, source, queries, begun, blocks, asked, space, out.view
 
-        if self.light or not shape.tiled_estimate or not shape.tiled_push or shape.collect == "scan":
-            shape = replace(shape, together=1)
-        places, begun = k + CONTENDERS // 2 if len(into.begin) > 0 else k, 0
+        begun = 0
         teams, blocks, together = self.space.spread(query_cuda.answer, arguments, queries, places, shape)
         slots = teams * together
         if together > 1 and not (simulated() or shape.blocks):
@@ -237,19 +252,17 @@ class CudaPrepared:
         for begun in range(0, queries, slots if together > 1 else queries):
             space = self.space.arrays(slots // together, together, places)
             if together > 1:
-                self._begin(source, queries, begun, slots, among, edges, chances, walks, asked, space)
+                self._begin(source, queries, begun, slots, batch, space)
             launch(query_cuda.answer, teams * blocks, BLOCK, *arguments(blocks, space))
             if together > 1:
                 clean_up(slots, self.space.marks, space)
         return out.host()
 
-    def _begin(
-        self, source: Any, queries: int, first: int, slots: int, among: Any, edges: Edges, chances: Any, walks: Walks,
-        asked: Asked, space: TeamSpace,
-    ) -> None:  # fmt: skip
+    def _begin(self, source: Any, queries: int, first: int, slots: int, batch: Batch, space: TeamSpace) -> None:
         """Begin the queries from ``first`` on, one in each slot, up to the scores of those that read start lists."""
         ahead = self.space.ahead
         assert ahead is not None
+        among, edges, chances, walks, _, asked = batch
         push_ahead(
             self.graph, source, queries, first, among, edges, self._heads(), chances, walks, asked.rhos, ahead, space
         )  # fmt: skip

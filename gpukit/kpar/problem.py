@@ -159,7 +159,7 @@ class Constants:
         """Return 8ψ: vertices at which more walks end may be kept apart (the H of the paper)."""
         return int(8 * self.psi)
 
-    def schedule(self, k: int, *, to_end: bool = False, short: bool = False, patient: bool = True) -> list[Step]:
+    def schedule(self, k: int, *, to_end: bool = False) -> list[Step]:
         """Return the values of δ for answers of length k, falling.
 
         They are halved down to δ_end, where every test passes (the relative error is ε/2). Those below, by factors of
@@ -170,26 +170,27 @@ class Constants:
         k : int
         to_end : bool
             Whether no query is tested above δ_end.
-        short : bool
-            Whether to end at δ_min: for walks as a last resort.
-        patient : bool
-            Whether queries wait for their first test, long answers start below δ_min, and steps follow δ_end;
-            ablations do without all three.
         """
         with localcontext(CONTEXT):
-            # The k-th of values that fall as 1/rank is 1/(k·ln n).
-            kth = 1 / (k * Decimal(max(self.n, 2)).ln())
-            first = max(kth / 10, min(self.delta_min, kth / 2) if patient else self.delta_min)
-            last = self.delta_min if short else self.delta_end
-            deltas = [max(first, last)]
-            while deltas[-1] > last:
-                deltas.append(max(deltas[-1] / 2, last))
-            patience = PATIENCE * k if patient else 0
-            steps = [self._step(delta, NEVER if to_end and delta > last else patience) for delta in deltas]
-            while patient and steps[-1].rho >= 8 * _LEAST_RHO:
+            kth, last, patience = self.kth_value(k), self.delta_end, PATIENCE * k
+            steps = self.halved(max(kth / 10, min(self.delta_min, kth / 2)), last, patience, to_end=to_end)
+            while steps[-1].rho >= 8 * _LEAST_RHO:
                 last /= 64
                 steps.append(self._step(last, patience))
             return steps
+
+    def kth_value(self, k: int) -> Decimal:
+        """Return 1/(k·ln n): the k-th of values that fall as 1/rank."""
+        with localcontext(CONTEXT):
+            return 1 / (k * Decimal(max(self.n, 2)).ln())
+
+    def halved(self, first: Decimal, last: Decimal, patience: int, *, to_end: bool) -> list[Step]:
+        """Return the steps at ``first`` and its halves down to ``last``; with ``to_end`` only that one is tested."""
+        with localcontext(CONTEXT):
+            deltas = [max(first, last)]
+            while deltas[-1] > last:
+                deltas.append(max(deltas[-1] / 2, last))
+            return [self._step(delta, NEVER if to_end and delta > last else patience) for delta in deltas]
 
     def _step(self, delta: Decimal, patience: int) -> Step:
         with localcontext(CONTEXT):

@@ -1,7 +1,5 @@
 """Adaptive forward push by a team of blocks on a GPU: rounds until no residue is above its threshold."""
 
-from typing import Any, NamedTuple
-
 from numba import int64
 
 from gpukit.device.kernels import device
@@ -9,25 +7,14 @@ from gpukit.kpar import sweep_cuda as sweeps
 from gpukit.kpar.lists_cuda import collect_frontier
 from gpukit.kpar.team_cuda import Met, counters, prefix_over_blocks, team_barrier
 
-AUTO, SCAN, ATOMIC = 0, 1, 2
-"""How the next frontier is collected: by reading all residues after a round, or by the push that lifts one over its
-threshold; ``AUTO`` scans after rounds that push along more than n/2 edges."""
-
-
-class Ways(NamedTuple):
-    """AUTO, SCAN or ATOMIC; whether rows are split into tiles when pushing, and when adding up walks (ablations)."""
-
-    collect: Any
-    tiled_push: Any
-    tiled_estimate: Any
-
 
 @device
-def push(frontier, upcoming, size, listed, ways, edges, chances, walks, slot, threshold, team, phase):
+def push(frontier, upcoming, size, listed, edges, chances, walks, slot, threshold, team, phase):
     """Push from the ``size`` vertices of the frontier, and those that this lifts over their thresholds (algorithm 2).
 
-    A round takes two phases: take residues, push. ``frontier``, ``upcoming``, ``scores`` and ``limits`` of the slot are
-    undefined afterwards. All threads of the team.
+    A round takes two phases: take residues, push. After a round along more than n/2 edges a third phase reads all
+    residues to find the next frontier; otherwise the push that lifts a residue over its threshold lists the vertex.
+    ``frontier``, ``upcoming``, ``scores`` and ``limits`` of the slot are undefined afterwards. All threads of the team.
 
     Returns
     -------
@@ -51,13 +38,13 @@ def push(frontier, upcoming, size, listed, ways, edges, chances, walks, slot, th
         phase = team_barrier(team, phase)
         whole = prefix_over_blocks(team, team.memory.pool, team.memory.sums)
         pushed_along += whole
-        scanning = ways.collect == SCAN or (ways.collect == AUTO and whole > n >> 1)
+        scanning = whole > n >> 1
         listed = listed and not scanning
         collected = sweeps.UNLISTED if scanning else sweeps.MARKED if listed else sweeps.LIFTED_ONLY
         at = counters(team, phase)
         sweeps.sweep(
             sweeps.PUSH, sweeps.Work(frontier, size, whole), sweeps.Targets(collected, upcoming), edges,
-            chances, drawn, rows, slot, threshold, ways.tiled_push, team, phase,
+            chances, drawn, rows, slot, threshold, team, phase,
         )  # fmt: skip
         phase = team_barrier(team, phase)
         if scanning:

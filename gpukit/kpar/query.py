@@ -51,7 +51,7 @@ class Prepared:
     by_arrivals: np.ndarray
     chances: np.ndarray | None = None
     spaces: "dict[int, Workspace]" = field(default_factory=dict, repr=False)
-    schedules: dict[tuple[int, bool, bool, bool], Schedule] = field(default_factory=dict, repr=False)
+    schedules: dict[tuple[int, bool], Schedule] = field(default_factory=dict, repr=False)
     made: dict[str, Tails] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -78,13 +78,12 @@ class Prepared:
             index.arrivals, self.by_arrivals, index.light, np.uint64(index.seed), stream_tag(Stream.WALK),
         )  # fmt: skip
 
-    def schedule(self, k: int, to_end: bool, *, short: bool = False, patient: bool = True) -> Schedule:
+    def schedule(self, k: int, to_end: bool) -> Schedule:
         """Return :meth:`Constants.schedule` and its ρ, coefficients of the bounds and patience as arrays."""
-        options = (k, to_end, short, patient)
-        if options not in self.schedules:
-            steps = self.constants.schedule(k, to_end=to_end, short=short, patient=patient)
-            self.schedules[options] = steps, *step_arrays(steps)
-        return self.schedules[options]
+        if (k, to_end) not in self.schedules:
+            steps = self.constants.schedule(k, to_end=to_end)
+            self.schedules[k, to_end] = steps, *step_arrays(steps)
+        return self.schedules[k, to_end]
 
 
 def query(

@@ -15,7 +15,7 @@ from gpukit.kpar import lists_cuda as lists
 from gpukit.kpar import team_cuda as teams
 from gpukit.kpar.estimate_cuda import estimate, forget_walked, propose
 from gpukit.kpar.groups import Asked, Stopped, Tails
-from gpukit.kpar.push_cuda import Ways, push
+from gpukit.kpar.push_cuda import push
 from gpukit.kpar.refine_cuda import settle
 from gpukit.kpar.rule import goes_forward, threshold_of
 from gpukit.kpar.select_cuda import IDS, KEYS
@@ -56,18 +56,20 @@ def mark_all(slot, team):
 
 
 _i32, _i64 = "int32[::1]", "int64[::1]"
-_int, _float, _flag = "int64", "float64", "boolean"
-_REST = (
+_int, _float = "int64", "float64"
+REST = (
     ahead.WALKS, group(Tails, _i64, _i32, _i64), _i64, _int, _int, _int,
-    group(Asked, _int, _i64, "float64[:, ::1]", _i64, _float, _float), group(Ways, _int, _flag, _flag), SPACE,
+    group(Asked, _int, _i64, "float64[:, ::1]", _i64, _float, _float), SPACE,
     "int64[:, ::1]",
 )  # fmt: skip
+"""Types of the arguments of :func:`answer` from ``walks`` on."""
+
 _FORMS = tuple(product((None, "boolean[::1]"), (None, "uint64[::1]")))
 
 
 # whole: the loop over rounds of algorithm 3; what is left shares a dozen values that change in every phase
-@kernel(*((among, ahead.EDGES, chances, *_REST) for among, chances in _FORMS), max_registers=REGISTERS)
-def answer(among, edges, chances, walks, into, sources, queries, first, blocks, asked, ways, space, out):
+@kernel(*((among, ahead.EDGES, chances, *REST) for among, chances in _FORMS), max_registers=REGISTERS)
+def answer(among, edges, chances, walks, into, sources, queries, first, blocks, asked, space, out):
     """Answer queries; cooperative, ``blocks`` blocks of at most 512 threads (a power of two) a query.
 
     Parameters
@@ -84,8 +86,6 @@ def answer(among, edges, chances, walks, into, sources, queries, first, blocks, 
         That in the first slot, where queries were begun ahead (``ahead_cuda.py``); the others follow.
     blocks : int
         Blocks of a team; the grid is a multiple of it.
-    ways : Ways
-        How frontiers are collected, and whether rows are split into tiles; otherwise a thread takes a whole row.
     space : Space
         ``long``, int64 (slots, LONG_ROWS, n), is zero at the start, but for what was done ahead, and at the end in its
         first three rows, unless that is left to :func:`gpukit.kpar.ahead_cuda.clean_all`; ``short`` is int32 (slots,
@@ -165,8 +165,7 @@ def answer(among, edges, chances, walks, into, sources, queries, first, blocks, 
                     size = control[at + lists.LIFTED]
                 # Line 7: no residue is above its threshold afterwards.
                 listed, rounds, pushed, pushed_along, phase = push(
-                    slot.frontier, slot.upcoming, size, listed, ways, edges, chances, walks, slot, threshold, team,
-                    phase,
+                    slot.frontier, slot.upcoming, size, listed, edges, chances, walks, slot, threshold, team, phase,
                 )  # fmt: skip
                 if listed:
                     at = teams.counters(team, phase)
@@ -207,7 +206,7 @@ def answer(among, edges, chances, walks, into, sources, queries, first, blocks, 
             if tested and not scored:
                 count, reached, phase = estimate(
                     forward, least_reserve, (count, carriers), met, edges, chances, walks, slot, threshold,
-                    among, ways.tiled_estimate, team, phase,
+                    among, team, phase,
                 )  # fmt: skip
             # Lines 14 to 23: bounds, and whether they allow to stop.
             refused = int64(-1)
@@ -218,7 +217,7 @@ def answer(among, edges, chances, walks, into, sources, queries, first, blocks, 
                 if refused == 0 and count > 0 and len(into.begin) > 0:
                     phase, turn = settle(
                         Stopped(step, count, least_reserve, worked, final, exact, forward), edges, chances, walks, into,
-                        asked, slot, space.top[number], ways.tiled_estimate,
+                        asked, slot, space.top[number],
                         out[q, 2 + steps * TRACED + 2 * asked.k :], team, phase, turn,
                     )  # fmt: skip
                 forget_walked(reached, slot, team)

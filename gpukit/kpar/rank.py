@@ -17,6 +17,9 @@ from gpukit.kpar.weights import edge_chances
 ROUNDS = 100_000
 """Rounds at most; without dangling vertices, (1 - alpha)**rounds of the mass is left."""
 
+TOLERANCE = 1e-10
+"""Mass that may remain unspread."""
+
 PARTS = 16
 """Ranges of rows for each thread."""
 
@@ -46,7 +49,7 @@ class Rank:
     remaining: int
 
 
-def rank(graph: Graph, params: Params | None = None, *, tolerance: float = 1e-10) -> Rank:
+def rank(graph: Graph, params: Params | None = None) -> Rank:
     """Compute PageRank (every vertex is the source with probability 1/n) and the PRO-rank list.
 
     Parameters
@@ -55,8 +58,6 @@ def rank(graph: Graph, params: Params | None = None, *, tolerance: float = 1e-10
         With or without its transpose.
     params : Params, optional
         Only ``alpha`` and ``weighted`` matter.
-    tolerance : float
-        Mass that may remain unspread, in [0, 1).
 
     Returns
     -------
@@ -85,7 +86,7 @@ def rank(graph: Graph, params: Params | None = None, *, tolerance: float = 1e-10
         push(*rows, np.uint64(params.one_minus_alpha), rest, taken, pagerank)
         arrive(in_indptr, in_parts, places, taken, rest)
 
-    return spread_mass(graph, params, tolerance, one_round)
+    return spread_mass(graph, params, one_round)
 
 
 def _parts(indptr: np.ndarray) -> np.ndarray:
@@ -93,14 +94,12 @@ def _parts(indptr: np.ndarray) -> np.ndarray:
     return rows_by_edges(indptr + np.arange(len(indptr)), PARTS * numba.get_num_threads())
 
 
-def spread_mass(
-    graph: Graph, params: Params, tolerance: float, one_round: Callable[[Any, Any], None], xp: Any = np
-) -> Rank:
-    """Let the mass of all vertices spread, in rounds, until no more than ``tolerance`` of it is under way.
+def spread_mass(graph: Graph, params: Params, one_round: Callable[[Any, Any], None], xp: Any = np) -> Rank:
+    """Let the mass of all vertices spread, in rounds, until no more than TOLERANCE of it is under way.
 
     Parameters
     ----------
-    graph, params, tolerance
+    graph, params
         As for :func:`rank`; the arrays of the graph are those of ``xp``.
     one_round : callable
         Changes the mass that is under way at each vertex, and PageRank (both uint64, n).
@@ -118,11 +117,11 @@ def spread_mass(
     rest, pagerank = xp.full(n, start, np.uint64), xp.zeros(n, np.uint64)
     rest[:extra] += np.uint64(1)
     remaining, rounds = (ONE if n else 0), 0
-    while remaining > tolerance * ONE and rounds < ROUNDS:
+    while remaining > TOLERANCE * ONE and rounds < ROUNDS:
         one_round(rest, pagerank)
         remaining = int(rest.sum())
         rounds += 1
-    if remaining > tolerance * ONE:
+    if remaining > TOLERANCE * ONE:
         raise UsageError(
             f"with alpha {params.alpha}, {remaining / ONE:.2g} of the mass is still under way after {ROUNDS:,} rounds; "
             "alpha of 0.0003 and more is always enough"

@@ -117,7 +117,7 @@ def _in_edges(graph: Graph, where: str) -> tuple[Graph, Any, Staged]:
     return graph, xp.asarray(graph.in_indptr), Staged(graph.in_indices, left, _ADVICE)
 
 
-def rank(graph: Graph, params: Params | None = None, *, tolerance: float = 1e-10, gpu: int = 0) -> Rank:
+def rank(graph: Graph, params: Params | None = None, *, gpu: int = 0) -> Rank:
     """Compute PageRank and the PRO-rank list as :func:`gpukit.kpar.rank.rank` does; arrays stay on the GPU.
 
     Raises
@@ -151,4 +151,4 @@ def rank(graph: Graph, params: Params | None = None, *, tolerance: float = 1e-10
             for first, part in tails.parts():
                 for_each(rank_gather, -(-len(part) // GROUP), begin, first, part, rows, share, rest)
 
-        return spread_mass(graph, params, tolerance, one_round, xp)
+        return spread_mass(graph, params, one_round, xp)

@@ -158,7 +158,7 @@ def add_share(c, amount, degree, sums):
 
 
 @device
-def gather(number, total, stopped, edges, chances, walks, into, asked, slot, top, found, tiled, team, phase):
+def gather(number, total, stopped, edges, chances, walks, into, asked, slot, top, found, team, phase):
     """Add up for each contender what its tails pass on to it of what walks bring them; the whole team.
 
     The sums go to BROUGHT of ``top``, the fewest out-edges of a tail to FEWEST, or along weighted edges minus the most
@@ -192,7 +192,7 @@ def gather(number, total, stopped, edges, chances, walks, into, asked, slot, top
         phase = team_barrier(team, phase)
         whole = prefix_over_blocks(team, pool, team.memory.sums)
         coarse = threshold_of(asked.rhos[stopped.step]).coarse
-        add_starts(tails, total, whole, walks.src_begin, walks, slot, coarse, tiled, team, pool)
+        add_starts(tails, total, whole, walks.src_begin, walks, slot, coarse, team, pool)
         phase = team_barrier(team, phase)
     # In the block's shared memory first: a thread's entries of one contender follow each other.
     i = tid
@@ -304,7 +304,7 @@ def restore(number, length, found, top, team, phase):
 
 
 @device
-def refine(stopped, length, outside, edges, chances, walks, into, asked, slot, top, found, tiled, team, phase):
+def refine(stopped, length, outside, edges, chances, walks, into, asked, slot, top, found, team, phase):
     """Take a second look at the contenders and put the ``length`` best into order again; all threads of the team.
 
     Returns
@@ -315,7 +315,7 @@ def refine(stopped, length, outside, edges, chances, walks, into, asked, slot, t
     number, total = choose(stopped, length, into, asked, slot, top, found, team.memory.pool)
     if number == 0:
         return number, phase
-    phase = gather(number, total, stopped, edges, chances, walks, into, asked, slot, top, found, tiled, team, phase)
+    phase = gather(number, total, stopped, edges, chances, walks, into, asked, slot, top, found, team, phase)
     rescore(number, stopped.step, edges, chances, asked, slot, top, found, team)
     phase = team_barrier(team, phase)
     phase = sort_best(top, False, team, phase, team.memory.pool)
@@ -328,7 +328,7 @@ def refine(stopped, length, outside, edges, chances, walks, into, asked, slot, t
 
 
 @device
-def settle(stopped, edges, chances, walks, into, asked, slot, top, tiled, certain, team, phase, turn):
+def settle(stopped, edges, chances, walks, into, asked, slot, top, certain, team, phase, turn):
     """Put the best candidates into order, refine them, and say which are certain; all threads of the team.
 
     The order is in KEYS and IDS of ``top`` afterwards; its first k are the answer. ``scores``, ``limits``, ``spare``
@@ -366,7 +366,7 @@ def settle(stopped, edges, chances, walks, into, asked, slot, top, tiled, certai
     number = int64(0)
     if length > k and not stopped.final:
         number, phase = refine(
-            stopped, length, outside, edges, chances, walks, into, asked, slot, top, found, tiled, team, phase
+            stopped, length, outside, edges, chances, walks, into, asked, slot, top, found, team, phase
         )
     sums = team.memory.sums
     if tid == 0:

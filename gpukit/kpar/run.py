@@ -15,7 +15,6 @@ from gpukit.kpar.rank import Rank
 
 if TYPE_CHECKING:
     from gpukit.kpar.prepared_cuda import CudaPrepared
-    from gpukit.kpar.space_cuda import Shape
 
 
 def rank_on(device: Device, graph: Graph, params: Params, *, to_host: bool = True) -> Rank:
@@ -72,7 +71,6 @@ def query_on(
     to_end: bool = False,
     refine: bool = False,
     among: np.ndarray | None = None,
-    shape: "Shape | None" = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Result:
     """Answer a batch (:func:`gpukit.kpar.query.query`) on what :func:`prepare_on` made; GPUs take equal shares.
@@ -97,7 +95,7 @@ def query_on(
                 progress(int(done.sum()), len(sources))
 
         part = sources.part(ends[place], ends[place + 1])
-        return prepared[place].query(part, k, to_end=to_end, refine=refine, among=among, shape=shape, progress=advance)
+        return prepared[place].query(part, k, to_end=to_end, refine=refine, among=among, progress=advance)
 
     with ThreadPoolExecutor(len(prepared)) as pool:
         return Result.together(list(pool.map(work, range(len(prepared)))))

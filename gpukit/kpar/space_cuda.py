@@ -48,22 +48,13 @@ class Shape:
         Queries at a time; 0 chooses.
     blocks : int
         Blocks that answer a query together; 0 chooses.
-    collect : str
-        How a round finds the next frontier: ``auto``, ``scan`` or ``atomic``.
-    tiled_push, tiled_estimate : bool
-        Whether long rows are split among threads when pushing, and when adding up walks. Off: the ablations of the
-        paper's section 5.2 without its sections 4.1 and 4.2.
     together : int
         Slots for each of the teams, in which queries begin together: 1 (none do) or ``TOGETHER``, or fewer for one
-        team; 0 chooses. Those of a light index, or whose frontiers are found by ``scan``, or with rows that are not
-        split, begin alone.
+        team; 0 chooses. Those of a light index begin alone.
     """
 
     teams: int = 0
     blocks: int = 0
-    collect: str = "auto"
-    tiled_push: bool = True
-    tiled_estimate: bool = True
     together: int = 0
 
 

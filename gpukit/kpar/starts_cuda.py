@@ -69,32 +69,26 @@ def own_stretch(size, whole, limits, team, pool):
 
 
 @device
-def add_starts(items, size, whole, begin, walks, slot, coarse, tiled, team, pool):
+def add_starts(items, size, whole, begin, walks, slot, coarse, team, pool):
     """Add to the score of each of ``size`` items what the walks that end there carry; all threads of the team.
 
     Follows :func:`gpukit.kpar.sweep_cuda.lengths` and ``prefix_over_blocks``. A warp owns a stretch of the entries of
     all lists, as long as that of any other warp, and its threads read neighbouring entries, several at a time: 4 bytes
-    an entry and a 2-byte read. One atomic add a warp and list. Without ``tiled`` a thread owns a whole list.
+    an entry and a 2-byte read. One atomic add a warp and list.
     """
-    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     starts, unit = walks.starts, slot.unit
-    threads, lane = WARP, tid % WARP
+    threads, lane = WARP, cuda.threadIdx.x % WARP
     part = (size + team.blocks - 1) // team.blocks
     low, high, owner, j = own_stretch(size, whole, slot.limits, team, pool)
-    if not tiled:
-        threads, lane = 1, 0
-        j, low, high = int64(team.block * block_size + tid), int64(0), int64(whole)
-    while (low < high) if tiled else (j < size):
+    while low < high:
         v = int64(items[j])
         row, often = begin[v], walks.frequent_begin[v]
         length, frequent = begin[v + 1] - row, walks.frequent_begin[v + 1] - often
-        place, stop = int64(lane), length
-        if tiled:
-            while j >= (owner + 1) * part:
-                owner += 1
-            offset = pool[owner] + slot.limits[j]
-            place, stop = low - offset + lane, min(high - offset, length)
-            low = offset + stop
+        while j >= (owner + 1) * part:
+            owner += 1
+        offset = pool[owner] + slot.limits[j]
+        place, stop = low - offset + lane, min(high - offset, length)
+        low = offset + stop
         total = int64(0)
         while place < min(stop, frequent):
             total += int64(unpacked(unit[starts[row + place]])) * int64(walks.frequencies[often + place])
@@ -108,13 +102,8 @@ def add_starts(items, size, whole, begin, walks, slot, coarse, tiled, team, pool
         while place < stop:
             total += int64(unpacked(unit[starts[row + place]]))
             place += threads
-        total <<= coarse
-        if tiled:
-            add_for_warp(slot.scores, j, total)
-            j += 1
-        else:
-            slot.scores[j] += total
-            j += team.blocks * block_size
+        add_for_warp(slot.scores, j, total << coarse)
+        j += 1
 
 
 @device

@@ -118,7 +118,7 @@ def lengths(kind, items, size, begin, chances, one_minus_alpha, counts, residue,
 
 # whole: cut, it compiles to another order of reads; that waits for a GPU to time it
 @device
-def sweep(kind, work, targets, edges, chances, drawn, rows, slot, threshold, tiled, team, phase):
+def sweep(kind, work, targets, edges, chances, drawn, rows, slot, threshold, team, phase):
     """Visit every entry of the items' rows, in tiles of equal length; all threads of the team.
 
     A block owns a tile: it looks up the items of the tile, up to as many at a time as it has threads, and each thread
@@ -126,7 +126,7 @@ def sweep(kind, work, targets, edges, chances, drawn, rows, slot, threshold, til
     asks for. With ``chances``, which are None where edges count alike, an edge costs two reads of 8 bytes more, one of
     them of what the edge before has read, and vertices that nothing is brought are not listed. ``FORWARD`` and
     ``DRAW``: one atomic add a walk's end in ``walked``, first ones go to ``upcoming``; ``CARRY``: one in ``reserve``.
-    Without ``tiled`` a thread visits the whole row of an item. One function for all kinds: those that are chosen while
+    One function for all kinds: those that are chosen while
     it runs share its code, and as a function of its own the visit of an entry is compiled to another order of
     instructions.
     """
@@ -139,13 +139,9 @@ def sweep(kind, work, targets, edges, chances, drawn, rows, slot, threshold, til
     part = (work.size + team.blocks - 1) // team.blocks
     tile = block_size * max(int64(1), min(int64(TILE), work.whole // (team.blocks * block_size * TILE)))
     tiles = (work.whole + tile - 1) // tile
-    if not tiled:
-        tiles = int64(team.blocks)
     t = team.block
     while t < tiles:
         low, high = t * tile, min((t + 1) * tile, work.whole)
-        if not tiled:
-            low, high = pool[team.block], pool[team.block + 1]
         while low < high:
             # The entries low … stop - 1 lie in one block's share of the items, from ``item`` on.
             owner = last_upto(pool, int64(0), int64(team.blocks), low)
@@ -179,16 +175,11 @@ def sweep(kind, work, targets, edges, chances, drawn, rows, slot, threshold, til
                 e = low + tid * own
                 end = min(e + own, until)
                 i = int64(0)
-                if tiled:
-                    reach = block_size >> 1
-                    while reach > 0:
-                        if pool[ITEM_AT + i + reach] <= e:
-                            i += reach
-                        reach >>= 1
-                else:
-                    i = int64(tid)
-                    e = max(low, pool[ITEM_AT + i])
-                    end = until if i + 1 == block_size else min(until, pool[ITEM_AT + i + 1])
+                reach = block_size >> 1
+                while reach > 0:
+                    if pool[ITEM_AT + i + reach] <= e:
+                        i += reach
+                    reach >>= 1
                 fullest = -1
                 while e < end:
                     while i + 1 < block_size and pool[ITEM_AT + i + 1] <= e:

@@ -92,7 +92,7 @@ def test_ablations_of_queries(run, record, folder, tmp_path):
     words = ("kpar", "query", folder / "G.h5", "-k", 5, "--random", 6)
     index = ("--index", folder / "I.h5")
     usual = record(*words, *index, "--depth", "auto")
-    same = record("papers", *words, *index, "--depth", "auto", "--collect", "scan", "--balance", "none")
+    same = record("papers", *words, *index, "--depth", "auto", "--balance", "none")
     assert same["results"] == usual["results"]
     code, out, err = run("papers", *words, *index, "--bounds", "printed", "--json")
     found = json.loads(out)

@@ -59,34 +59,42 @@ def _small(monkeypatch):
 @pytest.mark.long
 def test_queries_equal_the_cpu(simulator, graph):
     from gpukit.kpar.prepared_cuda import CudaPrepared
-    from gpukit.kpar.space_cuda import Shape
 
     index = build_index(graph, rank(graph).order, Params(), seed=3)
     cpu, gpu = Prepared.of(graph, index), CudaPrepared.of(graph, index)
     one, several = Sources.single([0]), Sources.together([Sources.single([2]), Sources.weighted([1, 2, 0], [1, 2, 9])])
-    for sources, k, to_end, shape in (
-        (one, 1, False, Shape(collect="atomic")),
-        (several, graph.n // 3, False, Shape()),
-        (one, graph.n, True, Shape(collect="scan", tiled_push=False, tiled_estimate=False)),
-    ):
-        check_equal(gpu.query(sources, k, to_end=to_end, shape=shape), query(cpu, sources, k, to_end=to_end))
+    for sources, k, to_end in ((one, 1, False), (several, graph.n // 3, False), (one, graph.n, True)):
+        check_equal(gpu.query(sources, k, to_end=to_end), query(cpu, sources, k, to_end=to_end))
 
 
 @pytest.mark.long
 def test_queries_along_weighted_edges_equal_the_cpu(simulator, graph, weigh):
     from gpukit.kpar.prepared_cuda import CudaPrepared
-    from gpukit.kpar.space_cuda import Shape
 
     graph = weigh(graph)
     index = build_index(graph, rank(graph, WEIGHTED).order, WEIGHTED, seed=3)
     cpu, gpu = Prepared.of(graph, index), CudaPrepared.of(graph, index)
     sources = Sources.together([Sources.single([0]), Sources.weighted([1, 2, 0], [1, 2, 9])])
-    for k, to_end, shape in (
-        (1, False, Shape(collect="atomic")),
-        (graph.n // 3, True, Shape()),
-        (graph.n, False, Shape(collect="scan", tiled_push=False, tiled_estimate=False)),
-    ):
-        check_equal(gpu.query(sources, k, to_end=to_end, shape=shape), query(cpu, sources, k, to_end=to_end))
+    for k, to_end in ((1, False), (graph.n // 3, True), (graph.n, False)):
+        check_equal(gpu.query(sources, k, to_end=to_end), query(cpu, sources, k, to_end=to_end))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("tiled_push", [False, True])
+@pytest.mark.parametrize("memory", [None, 0])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_queries_without_tiles_equal_the_cpu(simulator, random_graph, weigh, coarse, tiled_push, memory, weighted):
+    """By start lists and forward, also refined and among some vertices."""
+    from gpukit.kpar.prepared_cuda import CudaPrepared
+    from gpukit.papers.kpar.untiled_cuda import UntiledPrepared
+
+    graph, params = weigh(random_graph(30, 90, 3)), Params(weighted=weighted)
+    index = build_index(graph, rank(graph, params).order, params, seed=3, memory=memory)
+    cpu = Prepared.of(graph, index)
+    gpu = UntiledPrepared.like(CudaPrepared.of(graph, index), tiled_push=tiled_push)
+    for k, more in ((2, {}), (30, {}), (3, {"refine": True, "among": np.arange(30) % 3 == 1})):
+        found = [query(cpu, Sources.single([0, 7]), k, **more), gpu.query(Sources.single([0, 7]), k, **more)]
+        check_equal(*found)
 
 
 @pytest.mark.long
@@ -314,7 +322,7 @@ def test_rank_and_index_equal_the_cpu(simulator, graph, weigh, weighted):
     from gpukit.kpar import index_cuda, rank_cuda
 
     graph, params = weigh(graph), Params(weighted=weighted)
-    expected, found = rank(graph, params), rank_cuda.rank(graph, params, tolerance=1e-10)
+    expected, found = rank(graph, params), rank_cuda.rank(graph, params)
     assert np.array_equal(expected.pagerank, found.pagerank) and np.array_equal(expected.order, found.order)
     assert (expected.rounds, expected.remaining) == (found.rounds, found.remaining)
     for options in ({"hubs": True}, {"adaptive": False}, {"memory": 0, "hubs": True}):

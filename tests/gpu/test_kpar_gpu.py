@@ -63,11 +63,22 @@ def test_refined_answers_equal_the_cpu(gpu, both, k):
     cpu, cuda = both
     sources = Sources.single(np.arange(0, cpu.graph.n, cpu.graph.n // 40))
     expected = query(cpu, sources, k, refine=True, threads=4)
-    for shape in (Shape(), Shape(1, 16), Shape(3, 5, together=TOGETHER), Shape(7, 1, tiled_estimate=False)):
+    for shape in (Shape(), Shape(1, 16), Shape(3, 5, together=TOGETHER), Shape(7, 1)):
         check_equal(cuda.query(sources, k, refine=True, shape=shape), expected)
     # With fewer edges than vertices queries end with nothing left to walks, and all of their places are certain.
     assert cpu.graph.m < cpu.graph.n or {True, False} == set(expected.certain.tolist())
     check_equal(cuda.query(sources, k), query(cpu, sources, k, threads=4))
+
+
+@pytest.mark.parametrize("tiled_push", [False, True])
+def test_answers_without_tiles_equal_the_cpu(gpu, both, tiled_push):
+    from gpukit.papers.kpar.untiled_cuda import UntiledPrepared
+
+    cpu, cuda = both
+    sources = Sources.single(np.arange(0, cpu.graph.n, cpu.graph.n // 40))
+    untiled = UntiledPrepared.like(cuda, tiled_push=tiled_push)
+    for refine in (False, True):
+        check_equal(untiled.query(sources, 100, refine=refine), query(cpu, sources, 100, refine=refine, threads=4))
 
 
 @pytest.mark.parametrize("k", [1, 10, 700])

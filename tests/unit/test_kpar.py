@@ -23,7 +23,7 @@ from gpukit.kpar.threads import over_threads
 from gpukit.papers.bench.kpar import Bench
 from gpukit.papers.kpar import baselines
 from gpukit.papers.kpar.baselines import fora, fora_index, monte_carlo
-from gpukit.papers.kpar.query import printed_bounds
+from gpukit.papers.kpar.query import printed_bounds, printed_schedule
 from gpukit.papers.kpar.query import query as watched
 
 PARAMS = Params()
@@ -92,12 +92,12 @@ def test_schedule_halves_to_the_end_and_strides_on():
         assert {step.patience for step in schedule} == {PATIENCE * k}
         patience = [step.patience for step in constants.schedule(k, to_end=True)]
         assert patience == [NEVER] * above + [PATIENCE * k] * (len(deltas) - above)
-    plain, short = constants.schedule(10, patient=False), constants.schedule(10, short=True, patient=False)
+    plain, short = printed_schedule(constants, 10), printed_schedule(constants, 10, short=True)
     halved = [1 / (100 * log_n) / 2**i for i in range(7)]
     assert [step.delta for step in short] == pytest.approx([*halved[:3], least], rel=1e-14)
     assert [step.delta for step in plain] == pytest.approx([*halved[:6], end], rel=1e-14)
     assert {step.patience for step in plain + short} == {0}
-    assert constants.schedule(1000, patient=False)[0].delta == least
+    assert printed_schedule(constants, 1000)[0].delta == least
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 0.3, 0.1, 0.01])
@@ -448,7 +448,7 @@ def test_last_resort_and_printed_bounds_are_close_to_the_truth(graph, prepared):
 
 def test_the_printed_bound_passes_over_the_hubs_of_the_index(graph, prepared):
     index, constants = prepared.index, prepared.constants
-    schedule = prepared.schedule(50, False, short=False, patient=False)[0]
+    schedule = printed_schedule(constants, 50)
     # No hub among 300 vertices by 8ψ: those of a list take its place.
     hubs = np.argsort(index.arrivals)[-5:].astype(np.int32)
     bounds = {len(some): printed_bounds(constants, schedule, replace(index, hubs=some)) for some in (hubs, hubs[:0])}

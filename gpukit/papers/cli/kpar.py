@@ -33,10 +33,6 @@ class Method:
     bounds: Annotated[
         Literal["exact", "printed"], ablation("--bounds", "The stop test; printed: the paper's, which is unsound.")
     ] = "exact"
-    collect: Annotated[
-        Literal["auto", "scan", "atomic"],
-        ablation("--collect", "On a GPU: find frontiers by scans or as pushes reach them."),
-    ] = "auto"
     balance: Annotated[
         Literal["both", "push", "none"],
         ablation("--balance", "On a GPU: split long rows among threads, in pushes alone, or not."),
@@ -59,13 +55,11 @@ class Method:
             return query(prepared[0], sources, k, **how, **more)
         from gpukit.kpar.run import query_on
 
-        shape = None
-        if device.kind == "cuda":
-            from gpukit.kpar.space_cuda import Shape
+        if device.kind == "cuda" and self.balance != "both":
+            from gpukit.papers.kpar.untiled_cuda import UntiledPrepared
 
-            tiled = {"tiled_push": self.balance != "none", "tiled_estimate": self.balance == "both"}
-            shape = Shape(collect=self.collect, **tiled)
-        return query_on(device, prepared, sources, k, to_end=to_end, refine=refine, among=among, shape=shape, **more)
+            prepared = [UntiledPrepared.like(one, tiled_push=self.balance == "push") for one in prepared]
+        return query_on(device, prepared, sources, k, to_end=to_end, refine=refine, among=among, **more)
 
 
 @app.command("index")

@@ -3,12 +3,13 @@
 import math
 from collections.abc import Callable
 from decimal import Decimal, localcontext
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from gpukit.kpar.index import Index, hubs_of
-from gpukit.kpar.problem import CONTEXT, ONE, Constants, Result, Sources, Step, check_k
+from gpukit.kpar.problem import CONTEXT, ONE, Constants, Result, Sources, Step, check_k, step_arrays
 from gpukit.kpar.query import Prepared, answer_batch
 
 
@@ -51,7 +52,10 @@ def query(
     from gpukit.papers.kpar import query_cpu
 
     check_k(k, prepared.graph.n)
-    schedule = prepared.schedule(k, to_end, short=resort, patient=not (printed or resort))
+    schedule = prepared.schedule(k, to_end)
+    if printed or resort:
+        steps = printed_schedule(prepared.constants, k, to_end=to_end, short=resort)
+        schedule = steps, *step_arrays(steps)
     test = printed_bounds(prepared.constants, schedule[0], prepared.index) if printed else np.empty((0, 2))
     worth = walk_worth(prepared.constants) if resort else 0
 
@@ -61,6 +65,24 @@ def query(
             raise RuntimeError(f"{wrong} rounds of a push lost or gained mass")
 
     return answer_batch(answer, prepared, sources, k, schedule, threads, progress)
+
+
+@cache
+def printed_schedule(constants: Constants, k: int, *, to_end: bool = False, short: bool = False) -> list[Step]:
+    """Return the values of δ as printed: tested from the first on, and none below the last.
+
+    Parameters
+    ----------
+    constants : Constants
+    k : int
+    to_end : bool
+        Whether no query is tested above the last value.
+    short : bool
+        Whether that is δ_min, where walks are the last resort; δ_end otherwise.
+    """
+    with localcontext(CONTEXT):
+        first, delta_min = constants.kth_value(k) / 10, constants.delta_min
+        return constants.halved(max(first, delta_min), delta_min if short else constants.delta_end, 0, to_end=to_end)
 
 
 def walk_worth(constants: Constants) -> int:
