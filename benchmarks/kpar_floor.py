@@ -218,7 +218,7 @@ def accesses_of(sources: Sources, k: int, prepared: Prepared) -> Accesses:
     graph, index = prepared.graph, prepared.index
     walks, batch = prepared.walks(), query_cpu.Batch(sources.offsets, sources.vertices, sources.mass.view(np.int64))
     edges, ws = edges_of(graph, index.params), query_cpu.workspace(index.walks, index.arrivals)
-    rho = prepared.schedule(k, False)[1][0]
+    rho = prepared.schedule(k, False)[1][0][0]
     threshold = threshold_of(rho)
     heads, met, found, entries = [], [], [], []
     for q in range(len(sources)):

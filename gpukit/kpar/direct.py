@@ -8,7 +8,7 @@ from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.csr import Graph
 from gpukit.kpar.groups import Asked, edges_of
 from gpukit.kpar.index import walk_counts
-from gpukit.kpar.problem import ONE, TRACE, Constants, Params, Result, Sources, check_k, step_arrays
+from gpukit.kpar.problem import ONE, Constants, Params, Result, Sources, check_k, step_arrays
 from gpukit.kpar.threads import over_threads
 from gpukit.kpar.weights import chances_for
 
@@ -73,10 +73,7 @@ def query_directly(
     key = (np.uint64(seed), stream_tag(Stream.WALK))
     batch = Batch(sources.offsets, sources.vertices, sources.mass.view(np.int64))
     count = len(sources)
-    out = Answers(
-        nodes=np.empty((count, k), np.int32), scores=np.empty((count, k), np.int64), lengths=np.zeros(count, np.int64),
-        steps=np.zeros(count, np.int32), traces=np.zeros((count, len(rhos), len(TRACE)), np.int64),
-    )  # fmt: skip
+    out = Answers.of(count, k, len(rhos))
     spaces: list = []
     none, done = np.zeros(graph.n, np.int64), 0
 
@@ -93,4 +90,4 @@ def query_directly(
             progress(done, count)
 
     over_threads(work, count, threads)
-    return Result.of_rows(out.lengths, out.nodes, out.scores, out.steps, out.traces, schedule)
+    return out.result(schedule, certain=False)

@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ import numpy as np
 from gpukit.device.select import Device
 from gpukit.errors import UsageError
 from gpukit.kpar.problem import Result, Sources, check_k
-from gpukit.kpar.query import query
 
 PIECE = 8
 """Queries that a CPU thread takes at a time."""
@@ -136,8 +134,7 @@ class Engine:
                 continue
             sources = Sources.together([job.sources for job in running])
             try:
-                ask = partial(query, home) if on_cpu else home.query
-                result = ask(sources, running[0].k, refine=self._refine, among=self._mask(running[0].among))
+                result = home.query(sources, running[0].k, refine=self._refine, among=self._mask(running[0].among))
             except BaseException as error:
                 for job in running:
                     job.future.set_exception(error)

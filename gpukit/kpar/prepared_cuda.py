@@ -1,6 +1,7 @@
 """Graph and index on a GPU, and batches of queries on it (kernel: ``query_cuda.py``)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -15,11 +16,12 @@ from gpukit.device.select import simulated
 from gpukit.graph.csr import Graph
 from gpukit.kpar import query_cuda
 from gpukit.kpar.ahead_cuda import clean_up, propose_all, push_ahead
-from gpukit.kpar.groups import NOWHERE, Asked, Edges, Tails, Walks
+from gpukit.kpar.groups import Asked, Edges, Tails, Walks
 from gpukit.kpar.heads_cuda import Heads, heads_of
 from gpukit.kpar.index import Index, light_index
 from gpukit.kpar.index_cuda import forward_rows, on_host
-from gpukit.kpar.problem import CONTENDERS, TRACE, WALKS_AN_EDGE, Constants, Result, Sources, Step, check_k, step_arrays
+from gpukit.kpar.problem import CONTENDERS, TRACE, WALKS_AN_EDGE, Constants, Result, Sources
+from gpukit.kpar.query import Ready, Task
 from gpukit.kpar.refine_cpu import in_edges
 from gpukit.kpar.rows_cuda import to_host, transposed
 from gpukit.kpar.space_cuda import BLOCK, BYTES_PER_VERTEX, Shape, Space
@@ -54,7 +56,7 @@ class Batch(NamedTuple):
 
 
 @dataclass(eq=False)
-class CudaPrepared:
+class CudaPrepared(Ready):
     """A graph and its index in the memory of a GPU, ready for queries.
 
     Attributes
@@ -70,23 +72,14 @@ class CudaPrepared:
     space : Space
     light : bool
         Whether walks are drawn again by queries: the index holds no rows, or they do not fit onto the GPU.
-    schedules : dict
-        Schedules, with ρ, coefficients of the bounds and patience on the device, by k and depth.
-    made : dict of Tails
-        The in-edges on the device: none under ``nowhere``, and under ``in`` once an answer was refined.
     heads : Heads or None
         Those of the edges, once queries began together.
     """
 
-    graph: Graph
-    index: Index
-    constants: Constants
     gpu: int
     arrays: dict[str, Buffer]
     space: Space
     light: bool
-    schedules: dict[tuple[int, bool], tuple[list[Step], tuple[Buffer, ...]]] = field(default_factory=dict, repr=False)
-    made: dict[str, Tails] = field(default_factory=dict, repr=False)
     heads: Heads | None = field(default=None, repr=False)
 
     @classmethod
@@ -141,40 +134,29 @@ class CudaPrepared:
                 prepared.append(cls(graph, index, constants, gpu, arrays, Space(graph.n, graph.m), light))
         return prepared
 
-    def query(
-        self,
-        sources: Sources,
-        k: int,
-        *,
-        to_end: bool = False,
-        refine: bool = False,
-        among: np.ndarray | None = None,
-        shape: Shape | None = None,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> Result:
-        """Answer a batch of queries; arguments, result and errors are those of :func:`gpukit.kpar.query.query`.
+    def answers(self, task: Task, threads: int, shape: Shape | None) -> Result:
+        """Answer a batch, a launch after the other."""
+        sources, among, steps, asked, tails, progress = task
+        named, shape, refined = None if among is None else Buffer(among), shape or Shape(), len(tails.begin) > 0
+        batch = self._batch(named and named.view, asked, tails)
+        if self.light:
+            shape = replace(shape, together=1)
+        width = 2 + len(steps) * len(TRACE) + (3 if refined else 2) * asked.k
+        rows, order = np.empty((len(sources), width), np.int64), self._order(sources, shape)
+        sources = sources.take(order)
+        for first, last in self.space.launches(len(sources), width, shape):
+            rows[order[first:last]] = self._launch(sources, first, last, batch, shape, width)
+            if progress is not None:
+                progress(last, len(sources))
+        return _unpacked(rows, asked.k, steps, refined)
 
-        Raises
-        ------
-        DeviceError
-            If a refined answer needs in-edges and they do not fit.
-        """
-        check_k(k, self.constants.n, among)
-        with on_gpu(self.gpu):
-            named = None if among is None else Buffer(among)
-            schedule, per_step = self._schedule(k, to_end)
-            batch, shape = self._batch(k, named, per_step, refine), shape or Shape()
-            if self.light:
-                shape = replace(shape, together=1)
-            width = 2 + len(schedule) * len(TRACE) + (3 if refine else 2) * k
-            rows = np.empty((len(sources), width), np.int64)
-            order = self._order(sources, shape)
-            sources = sources.take(order)
-            for first, last in self.space.launches(len(sources), width, shape):
-                rows[order[first:last]] = self._launch(sources, first, last, batch, shape, width)
-                if progress is not None:
-                    progress(last, len(sources))
-        return _unpacked(rows, k, schedule, refine)
+    def on_device(self) -> AbstractContextManager[Any]:
+        """Return the context in which the GPU is the current one."""
+        return on_gpu(self.gpu)
+
+    def placed(self, array: np.ndarray) -> Any:
+        """Return an array on the GPU."""
+        return Buffer(array)
 
     def _order(self, sources: Sources, shape: Shape) -> np.ndarray:
         """Return the order of queries: those that start together at once, those without an edge to push along last."""
@@ -185,33 +167,18 @@ class CudaPrepared:
             order = np.argsort(np.add.reduceat(degrees, sources.offsets[:-1]) == 0, kind="stable")
         return order
 
-    def _schedule(self, k: int, to_end: bool) -> tuple[list[Step], tuple]:
-        """Return the schedule, and ρ, coefficients of the bounds and patience on the device."""
-        if (k, to_end) not in self.schedules:
-            steps = self.constants.schedule(k, to_end=to_end)
-            self.schedules[k, to_end] = steps, tuple(Buffer(array) for array in step_arrays(steps))
-        steps, buffers = self.schedules[k, to_end]
-        return steps, tuple(buffer.view for buffer in buffers)
-
-    def _batch(self, k: int, among: Buffer | None, per_step: tuple, refine: bool) -> Batch:
-        """Return what kernels read for queries of k places; ``per_step`` is of :meth:`_schedule`."""
+    def _batch(self, among: Any, asked: Asked, tails: Tails) -> Batch:
+        """Return what kernels read for a batch."""
         index, a = self.index, self.arrays
         rows = (a[name].view for name in (*ROWS_BY_START, *ROWS_BY_END, "walks", "arrivals", "by_arrivals"))
         return Batch(
-            among=None if among is None else among.view,
+            among=among,
             edges=Edges(a["indptr"].view, a["indices"].view, np.uint64(index.params.one_minus_alpha)),
             chances=a["chances"].view if "chances" in a else None,
             walks=Walks._make((*rows, self.light, np.uint64(index.seed), stream_tag(Stream.WALK))),
-            tails=Tails._make(buffer.view for buffer in self._tails(refine)),
-            asked=Asked._make((k, *per_step, float(self.constants.delta_min), index.params.epsilon)),
+            tails=Tails._make(buffer.view for buffer in tails),
+            asked=Asked._make(getattr(one, "view", one) for one in asked),
         )
-
-    def _tails(self, refine: bool) -> Tails:
-        """Return the in-edges as Buffers, made once, or none; raises DeviceError if they do not fit."""
-        name = "in" if refine else "nowhere"
-        if name not in self.made:
-            self.made[name] = self._in_edges() if refine else Tails._make(map(Buffer, NOWHERE))
-        return self.made[name]
 
     def _heads(self) -> Heads:
         """Return the heads of the edges, as kernels take them, with ω beside them; made once."""
@@ -219,7 +186,7 @@ class CudaPrepared:
             self.heads = heads_of(self.graph.n, self.arrays["indices"], self.arrays["walks"].array)
         return self.heads._replace(words=self.heads.words.view)
 
-    def _in_edges(self) -> Tails:
+    def in_edges(self) -> Tails:
         """Return :class:`Tails` as Buffers; where the device lacks room the host makes them, and keeps the tails."""
         n, m, advice = self.graph.n, self.graph.m, "use --device cpu, or --depth auto"
         self.heads = None  # only save time, and are made again where there is room

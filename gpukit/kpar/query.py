@@ -1,10 +1,12 @@
-"""Top-k personalised PageRank (algorithm 3 of the paper, repaired): batches of queries over all cores."""
+"""Top-k personalised PageRank (algorithm 3 of the paper, repaired): batches of queries, on either device."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from threading import get_ident
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,47 +14,111 @@ from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.csr import Graph
 from gpukit.kpar.groups import NOWHERE, Asked, Tails, Walks, edges_of
 from gpukit.kpar.index import Index
-from gpukit.kpar.problem import TRACE, Constants, Result, Sources, Step, check_k, step_arrays
+from gpukit.kpar.problem import Constants, Result, Sources, Step, check_k, step_arrays
 from gpukit.kpar.threads import over_threads
 from gpukit.kpar.weights import chances_for
 
 if TYPE_CHECKING:
     from gpukit.kpar.query_cpu import Workspace
 
-Schedule = tuple[list[Step], np.ndarray, np.ndarray, np.ndarray]
-"""Steps, and their ρ, coefficients of the bounds and patience as arrays."""
+Schedule = tuple[list[Step], tuple]
+"""Steps, and their ρ, coefficients of the bounds and patience as arrays of the device."""
 
 
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """A graph and its index, ready for queries: what does not change from one to the next.
+class Task(NamedTuple):
+    """A batch: its queries, which vertices answers may name, the values of δ, and what kernels know of them.
+
+    ``tails`` are the in-edges by which answers are refined, or empty.
+    """
+
+    sources: Sources
+    among: np.ndarray | None
+    steps: list[Step]
+    asked: Asked
+    tails: Tails
+    progress: Callable[[int, int], None] | None
+
+
+@dataclass(eq=False)
+class Ready(ABC):
+    """A graph and its index on a device, ready for queries, and what a batch needs there, made once.
 
     Attributes
     ----------
     graph : Graph
     index : Index
-        With its forward rows, unless it is light.
     constants : Constants
+    schedules : dict
+        Schedules that were asked for, which take long beside a query, by k and depth.
+    made : dict of Tails
+        The in-edges on the device under ``in``, once an answer was refined; ``nowhere`` has none.
+    """
+
+    graph: Graph
+    index: Index
+    constants: Constants
+    schedules: dict[tuple[int, bool], Schedule] = field(default_factory=dict, repr=False, kw_only=True)
+    made: dict[str, Tails] = field(default_factory=dict, repr=False, kw_only=True)
+
+    def query(
+        self, sources: Sources, k: int, *, to_end: bool = False, refine: bool = False, among: np.ndarray | None = None,
+        progress: Callable[[int, int], None] | None = None, threads: int = 1, shape: Any = None,
+    ) -> Result:  # fmt: skip
+        """Answer a batch of queries (:func:`query`); a GPU has a ``shape`` instead of threads, by default its own."""
+        check_k(k, self.constants.n, among)
+        with self.on_device():
+            steps, arrays = self.schedule(k, to_end)
+            asked = Asked._make((k, *arrays, float(self.constants.delta_min), self.index.params.epsilon))
+            return self.answers(Task(sources, among, steps, asked, self.tails(refine), progress), threads, shape)
+
+    def schedule(self, k: int, to_end: bool) -> Schedule:
+        """Return :meth:`Constants.schedule` and its ρ, coefficients of the bounds and patience on the device."""
+        if (k, to_end) not in self.schedules:
+            steps = self.constants.schedule(k, to_end=to_end)
+            self.schedules[k, to_end] = steps, tuple(map(self.placed, step_arrays(steps)))
+        return self.schedules[k, to_end]
+
+    def tails(self, refine: bool = True) -> Tails:
+        """Return the in-edges on the device, made once where the graph does not hold them; none without ``refine``."""
+        name = "in" if refine else "nowhere"
+        if name not in self.made:
+            self.made[name] = self.in_edges() if refine else Tails._make(map(self.placed, NOWHERE))
+        return self.made[name]
+
+    def on_device(self) -> AbstractContextManager[Any]:
+        """Return the context of a batch."""
+        return nullcontext()
+
+    def placed(self, array: np.ndarray) -> Any:
+        """Return an array on the device."""
+        return array
+
+    @abstractmethod
+    def in_edges(self) -> Tails:
+        """Return the in-edges on the device."""
+
+    @abstractmethod
+    def answers(self, task: Task, threads: int, shape: Any) -> Result:
+        """Answer a batch, whose k and vertices were checked."""
+
+
+@dataclass(eq=False)
+class Prepared(Ready):
+    """A graph and its index, ready for queries on the CPU; the index has its forward rows, unless it is light.
+
+    Attributes
+    ----------
     by_arrivals : int32 array, shape (n,)
         Vertices by falling ω_I, then by id.
     chances : uint64 array, shape (m,), or None
         Of edges, where they are weighted (:func:`gpukit.kpar.weights.edge_chances`).
     spaces : dict of Workspace
         Clean workspaces by thread, kept from one batch to the next.
-    schedules : dict
-        Schedules that were asked for, which take long beside a query.
-    made : dict of Tails
-        The in-edges under ``in``, once an answer was refined.
     """
 
-    graph: Graph
-    index: Index
-    constants: Constants
     by_arrivals: np.ndarray
     chances: np.ndarray | None = None
     spaces: "dict[int, Workspace]" = field(default_factory=dict, repr=False)
-    schedules: dict[tuple[int, bool], Schedule] = field(default_factory=dict, repr=False)
-    made: dict[str, Tails] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, graph: Graph, index: Index) -> "Prepared":
@@ -61,13 +127,11 @@ class Prepared:
         chances = chances_for(graph, index.params)
         return cls(graph, index.with_forward(), Constants.of(graph.n, graph.m, index.params), by_arrivals, chances)
 
-    def tails(self) -> Tails:
-        """Return the in-edges, made once where the graph does not hold them."""
-        if "in" not in self.made:
-            from gpukit.kpar.refine_cpu import in_edges
+    def in_edges(self) -> Tails:
+        """Return the in-edges."""
+        from gpukit.kpar.refine_cpu import in_edges
 
-            self.made["in"] = in_edges(self.graph, self.index.arrivals)
-        return self.made["in"]
+        return in_edges(self.graph, self.index.arrivals)
 
     def walks(self) -> Walks:
         """Return the index as a query takes it."""
@@ -78,12 +142,34 @@ class Prepared:
             index.arrivals, self.by_arrivals, index.light, np.uint64(index.seed), stream_tag(Stream.WALK),
         )  # fmt: skip
 
-    def schedule(self, k: int, to_end: bool) -> Schedule:
-        """Return :meth:`Constants.schedule` and its ρ, coefficients of the bounds and patience as arrays."""
-        if (k, to_end) not in self.schedules:
-            steps = self.constants.schedule(k, to_end=to_end)
-            self.schedules[k, to_end] = steps, *step_arrays(steps)
-        return self.schedules[k, to_end]
+    def kernel(self, task: Task) -> Callable[..., Any]:
+        """Return what answers some queries on one core: :func:`gpukit.kpar.query_cpu.answer`."""
+        from gpukit.kpar.query_cpu import answer
+
+        return partial(answer, task.among)
+
+    def answers(self, task: Task, threads: int, shape: Any = None) -> Result:
+        """Share a batch among threads."""
+        from gpukit.kpar.query_cpu import Answers, Batch, workspace
+
+        sources, _, steps, asked, tails, progress = task
+        index, count, done = self.index, len(sources), 0
+        edges, walks = edges_of(self.graph, index.params), self.walks()
+        batch = Batch(sources.offsets, sources.vertices, sources.mass.view(np.int64), tails)
+        answer, out = self.kernel(task), Answers.of(count, asked.k, len(steps))
+
+        def work(first: int, last: int) -> None:
+            nonlocal done
+            # Taken out until it is clean again.
+            space = self.spaces.pop(get_ident(), None) or workspace(index.walks, index.arrivals)
+            answer(edges, self.chances, walks, batch, first, last, asked, space, out)
+            self.spaces[get_ident()] = space
+            done += last - first
+            if progress is not None:
+                progress(done, count)
+
+        over_threads(work, count, threads)
+        return out.result(steps, certain=len(tails.begin) > 0)
 
 
 def query(
@@ -129,55 +215,4 @@ def query(
     UsageError
         If k is out of range.
     """
-    from gpukit.kpar.query_cpu import answer
-
-    check_k(k, prepared.graph.n, among)
-    into = prepared.tails() if refine else None
-    return answer_batch(
-        partial(answer, among), prepared, sources, k, prepared.schedule(k, to_end), threads, progress, into
-    )
-
-
-def answer_batch(
-    answer: Callable[..., Any],
-    prepared: Prepared,
-    sources: Sources,
-    k: int,
-    schedule: Schedule,
-    threads: int,
-    progress: Callable[[int, int], None] | None,
-    into: Tails | None = None,
-) -> Result:
-    """Share a batch of queries among threads; ``answer`` takes what :func:`gpukit.kpar.query_cpu.answer` takes."""
-    from gpukit.kpar.query_cpu import Answers, Batch, workspace
-
-    graph, index, constants = prepared.graph, prepared.index, prepared.constants
-    steps, rhos, bounds, patience = schedule
-    count, spaces = len(sources), prepared.spaces
-    edges, walks = edges_of(graph, index.params), prepared.walks()
-    batch = Batch(sources.offsets, sources.vertices, sources.mass.view(np.int64), into or NOWHERE)
-    asked = Asked(k, rhos, bounds, patience, float(constants.delta_min), index.params.epsilon)
-    out = Answers(
-        nodes=np.empty((count, k), np.int32),
-        scores=np.empty((count, k), np.int64),
-        certain=np.zeros((count, k), np.bool_),
-        lengths=np.zeros(count, np.int64),
-        steps=np.zeros(count, np.int32),
-        traces=np.zeros((count, len(steps), len(TRACE)), np.int64),
-    )
-    done = 0
-
-    def work(first: int, last: int) -> None:
-        nonlocal done
-        # Taken out until it is clean again.
-        space = spaces.pop(get_ident(), None) or workspace(index.walks, index.arrivals)
-        answer(edges, prepared.chances, walks, batch, first, last, asked, space, out)
-        spaces[get_ident()] = space
-        done += last - first
-        if progress is not None:
-            progress(done, count)
-
-    over_threads(work, count, threads)
-    return Result.of_rows(
-        out.lengths, out.nodes, out.scores, out.steps, out.traces, steps, out.certain if into else None
-    )
+    return prepared.query(sources, k, threads=threads, to_end=to_end, refine=refine, among=among, progress=progress)

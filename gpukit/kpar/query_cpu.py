@@ -13,7 +13,7 @@ from numba import int64, uint64
 from gpukit.device.compiled import njit
 from gpukit.kpar.bounds import largest_first, refused_at, take_top
 from gpukit.kpar.groups import NOWHERE, Stopped
-from gpukit.kpar.problem import CONTENDERS
+from gpukit.kpar.problem import CONTENDERS, TRACE, Result, Step
 from gpukit.kpar.refine_cpu import settle
 from gpukit.kpar.rule import any_walk_end, goes_forward, passed_on, passed_up_to, shift_of, threshold_of
 
@@ -69,7 +69,21 @@ class Answers(NamedTuple):
     lengths: Any
     steps: Any
     traces: Any
-    certain: Any = None
+    certain: Any
+
+    @classmethod
+    def of(cls, queries: int, k: int, steps: int) -> "Answers":
+        """Return room for the answers of some queries, of k places, in so many steps."""
+        places = (queries, k)
+        return cls(
+            np.empty(places, np.int32), np.empty(places, np.int64), np.zeros(queries, np.int64),
+            np.zeros(queries, np.int32), np.zeros((queries, steps, len(TRACE)), np.int64), np.zeros(places, np.bool_),
+        )  # fmt: skip
+
+    def result(self, schedule: list[Step], *, certain: bool) -> Result:
+        """Return the answers; which places are certain is left out where queries did not say."""
+        flags = self.certain if certain else None
+        return Result.of_rows(self.lengths, self.nodes, self.scores, self.steps, self.traces, schedule, flags)
 
 
 def workspace(walks: np.ndarray, arrivals: np.ndarray) -> Workspace:

@@ -10,7 +10,7 @@ from gpukit.device.select import Device
 from gpukit.graph.csr import Graph
 from gpukit.kpar.index import Index
 from gpukit.kpar.problem import Params, Result, Sources
-from gpukit.kpar.query import Prepared, query
+from gpukit.kpar.query import Prepared
 from gpukit.kpar.rank import Rank
 
 if TYPE_CHECKING:
@@ -81,10 +81,9 @@ def query_on(
         If k is out of range.
     """
     if device.kind == "cpu":
-        return query(
-            prepared[0], sources, k, threads=device.threads, to_end=to_end, refine=refine, among=among,
-            progress=progress,
-        )  # fmt: skip
+        return prepared[0].query(
+            sources, k, to_end=to_end, refine=refine, among=among, progress=progress, threads=device.threads
+        )
     ends = np.linspace(0, len(sources), len(prepared) + 1).astype(int)
     done = np.zeros(len(prepared), int)
 

@@ -234,7 +234,7 @@ def test_walks_bring_the_same_forward_as_by_start_lists(random_graph, m):
     graph, k = random_graph(120, m, 7), 5
     ready, sources = prepare(graph, seed=7), Sources.single(range(12))
     walks, ws = ready.walks(), query_cpu.workspace(ready.index.walks, ready.index.arrivals)
-    edges, threshold = edges_of(graph, PARAMS), threshold_of(ready.schedule(k, False)[1][0])
+    edges, threshold = edges_of(graph, PARAMS), threshold_of(ready.schedule(k, False)[1][0][0])
     batch, brought = query_cpu.Batch(sources.offsets, sources.vertices, sources.mass.view(np.int64)), 0
     for q in range(len(sources)):
         size = query_cpu.begin(q, batch, ws)

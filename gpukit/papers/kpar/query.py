@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from gpukit.kpar.index import Index, hubs_of
-from gpukit.kpar.problem import CONTEXT, ONE, Constants, Result, Sources, Step, check_k, step_arrays
-from gpukit.kpar.query import Prepared, answer_batch
+from gpukit.kpar.problem import CONTEXT, ONE, Constants, Result, Sources, Step, step_arrays
+from gpukit.kpar.query import Prepared, Schedule, Task
 
 
 def query(
@@ -49,22 +49,45 @@ def query(
     RuntimeError
         If ``watch`` finds a round whose sum is not one.
     """
-    from gpukit.papers.kpar import query_cpu
+    return Printed.like(prepared, printed, resort, watch).query(
+        sources, k, threads=threads, to_end=to_end, progress=progress
+    )
 
-    check_k(k, prepared.graph.n)
-    schedule = prepared.schedule(k, to_end)
-    if printed or resort:
-        steps = printed_schedule(prepared.constants, k, to_end=to_end, short=resort)
-        schedule = steps, *step_arrays(steps)
-    test = printed_bounds(prepared.constants, schedule[0], prepared.index) if printed else np.empty((0, 2))
-    worth = walk_worth(prepared.constants) if resort else 0
 
-    def answer(*given: Any) -> None:
-        *inputs, space, out = given
-        if wrong := query_cpu.answer(*inputs, test, worth, watch, space, out):
-            raise RuntimeError(f"{wrong} rounds of a push lost or gained mass")
+class Printed(Prepared):
+    """What was prepared, for queries with ablations or checks."""
 
-    return answer_batch(answer, prepared, sources, k, schedule, threads, progress)
+    printed: bool
+    resort: bool
+    watch: bool
+
+    @classmethod
+    def like(cls, prepared: Prepared, printed: bool, resort: bool, watch: bool) -> "Printed":
+        """Return what was prepared for queries that work in other ways (:func:`query`)."""
+        made = cls(**vars(prepared))
+        made.printed, made.resort, made.watch = printed, resort, watch
+        return made
+
+    def schedule(self, k: int, to_end: bool) -> Schedule:
+        """Return the values of δ as printed, where the stop test or the end is."""
+        if not (self.printed or self.resort):
+            return super().schedule(k, to_end)
+        steps = printed_schedule(self.constants, k, to_end=to_end, short=self.resort)
+        return steps, step_arrays(steps)
+
+    def kernel(self, task: Task) -> Callable[..., Any]:
+        """Return what answers some queries on one core: :func:`gpukit.papers.kpar.query_cpu.answer`."""
+        from gpukit.papers.kpar import query_cpu
+
+        test = printed_bounds(self.constants, task.steps, self.index) if self.printed else np.empty((0, 2))
+        worth = walk_worth(self.constants) if self.resort else 0
+
+        def answer(*given: Any) -> None:
+            *inputs, space, out = given
+            if wrong := query_cpu.answer(*inputs, test, worth, self.watch, space, out):
+                raise RuntimeError(f"{wrong} rounds of a push lost or gained mass")
+
+        return answer
 
 
 @cache

@@ -23,6 +23,7 @@ from gpukit.kpar.estimate_cuda import forget_walked, propose
 from gpukit.kpar.groups import Stopped
 from gpukit.kpar.prepared_cuda import Batch, CudaPrepared
 from gpukit.kpar.problem import Result, Sources
+from gpukit.kpar.query import Task
 from gpukit.kpar.refine_cuda import settle
 from gpukit.kpar.rule import goes_forward, threshold_of, unpacked
 from gpukit.kpar.select_cuda import IDS, KEYS
@@ -280,9 +281,9 @@ class UntiledPrepared(CudaPrepared):
         made.tiled_push = tiled_push
         return made
 
-    def query(self, sources: Sources, k: int, *, shape: Shape | None = None, **options: Any) -> Result:
-        """Answer a batch as :meth:`gpukit.kpar.prepared_cuda.CudaPrepared.query` does; no queries begin together."""
-        return super().query(sources, k, shape=replace(shape or Shape(), together=1), **options)
+    def answers(self, task: Task, threads: int, shape: Shape | None) -> Result:
+        """Answer a batch as :meth:`gpukit.kpar.prepared_cuda.CudaPrepared.answers`; no queries begin together."""
+        return super().answers(task, threads, replace(shape or Shape(), together=1))
 
     def _launch(self, sources: Sources, first: int, last: int, batch: Batch, shape: Shape, width: int) -> np.ndarray:
         queries, places = last - first, batch.places()
