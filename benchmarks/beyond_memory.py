@@ -30,7 +30,8 @@ from gpukit.files import replacing
 from gpukit.gim import Params, maximise
 from gpukit.graph.probabilities import parse_weights
 from gpukit.kpar import Params as RankParams
-from gpukit.kpar import index_cuda, rank_cuda
+from gpukit.kpar import rank_cuda
+from gpukit.kpar.index import build_cuda
 from gpukit.kpar.run import prepare_on, query_on
 from gpukit.papers.bench.graphs import rmat_graph
 from gpukit.papers.bench.kpar import random_sources
@@ -63,7 +64,7 @@ def main() -> int:
         index = None
         if "kpar query" in asked.systems:
             order = rank_cuda.rank(graph).order
-            index = index_cuda.on_host(index_cuda.build_index(graph, order, RankParams(), seed=asked.seed))
+            index = build_cuda.on_host(build_cuda.build_index(graph, order, RankParams(), seed=asked.seed))
         xp.get_default_memory_pool().free_all_blocks()
     rows = (graph.in_indptr, graph.in_indices, graph.in_probabilities)
     size = sum(each.nbytes for each in rows if each is not None)

@@ -23,8 +23,9 @@ from gpukit.device.arrays import on_gpu, synchronise, xp
 from gpukit.files import replacing
 from gpukit.graph.csr import Graph
 from gpukit.graph.probabilities import drawn_stored, parse_weights
-from gpukit.kpar import Params, index_cuda, rank_cuda
-from gpukit.kpar.prepared_cuda import CudaPrepared
+from gpukit.kpar import Params, rank_cuda
+from gpukit.kpar.batch.prepared_cuda import CudaPrepared
+from gpukit.kpar.index import build_cuda
 from gpukit.papers.bench.graphs import rmat_graph
 from gpukit.papers.bench.kpar import on_host, random_sources
 from gpukit.papers.cli.bench_record import command_line
@@ -112,7 +113,7 @@ def prepared(graph: Graph, params: Params) -> tuple[CudaPrepared, dict[str, floa
         order = rank_cuda.rank(graph, params).order
         synchronise(0)
         clock.append(time.perf_counter())
-        index = index_cuda.build_index(graph, order, params, seed=SEED)
+        index = build_cuda.build_index(graph, order, params, seed=SEED)
         synchronise(0)
         clock.append(time.perf_counter())
         ready = CudaPrepared.of(graph, index)

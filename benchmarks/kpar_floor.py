@@ -27,10 +27,12 @@ from gpukit.device.kernels import cuda, kernel
 from gpukit.device.launch import launch
 from gpukit.device.select import choose, simulated
 from gpukit.files import write_text
-from gpukit.kpar import Params, index_cuda, query_cpu, rank_cuda
+from gpukit.kpar import Params, rank_cuda
 from gpukit.kpar.groups import edges_of
+from gpukit.kpar.index import build_cuda
 from gpukit.kpar.problem import Sources
-from gpukit.kpar.query import Prepared
+from gpukit.kpar.query import answer_cpu
+from gpukit.kpar.query.answer import Prepared
 from gpukit.kpar.rule import threshold_of
 from gpukit.papers.bench.graphs import rmat_graph
 from gpukit.papers.bench.kpar import on_host, random_sources
@@ -172,8 +174,8 @@ def list_rows(items, size, begin, indices, out, at):
 @njit
 def candidates(k, met, walks, threshold, ws):
     """Return the number of candidates, listed in the workspace, after a push."""
-    size, _, _ = query_cpu.value_walks(met, 1, threshold.coarse, walks.row_begin, None, ws)
-    return query_cpu.propose(size, k, met, walks, threshold, None, ws)[1]
+    size, _, _ = answer_cpu.value_walks(met, 1, threshold.coarse, walks.row_begin, None, ws)
+    return answer_cpu.propose(size, k, met, walks, threshold, None, ws)[1]
 
 
 def main() -> int:
@@ -188,9 +190,9 @@ def main() -> int:
     device, params, runs = choose("cuda"), Params(), []
     with on_gpu(0):
         graph = rmat_graph(*map(int, asked.rmat.split(":")), SEED)
-        index = index_cuda.build_index(graph, rank_cuda.rank(graph, params).order, params, seed=SEED)
+        index = build_cuda.build_index(graph, rank_cuda.rank(graph, params).order, params, seed=SEED)
         sources = random_sources(graph, asked.queries, SEED)
-        prepared = Prepared.of(on_host(graph), index_cuda.on_host(index))
+        prepared = Prepared.of(on_host(graph), build_cuda.on_host(index))
         for k in map(int, asked.k.split(",")):
             each = [
                 measured(accesses_of(sources.part(first, first + TOGETHER), k, prepared), prepared, asked.repeat)
@@ -216,18 +218,18 @@ def main() -> int:
 def accesses_of(sources: Sources, k: int, prepared: Prepared) -> Accesses:
     """Follow queries on the CPU to their first test."""
     graph, index = prepared.graph, prepared.index
-    walks, batch = prepared.walks(), query_cpu.Batch(sources.offsets, sources.vertices, sources.mass.view(np.int64))
-    edges, ws = edges_of(graph, index.params), query_cpu.workspace(index.walks, index.arrivals)
+    walks, batch = prepared.walks(), answer_cpu.Batch(sources.offsets, sources.vertices, sources.mass.view(np.int64))
+    edges, ws = edges_of(graph, index.params), answer_cpu.workspace(index.walks, index.arrivals)
     rho = prepared.schedule(k, False)[1][0][0]
     threshold = threshold_of(rho)
     heads, met, found, entries = [], [], [], []
     for q in range(len(sources)):
-        size = reached = query_cpu.begin(q, batch, ws)
+        size = reached = answer_cpu.begin(q, batch, ws)
         frontier, upcoming = ws.frontier, ws.upcoming
         pushed = []
         while size > 0:
             pushed.append(rows_of(frontier[:size], graph.indptr, graph.indices))
-            size, reached, _ = query_cpu.push_round(
+            size, reached, _ = answer_cpu.push_round(
                 frontier, size, upcoming, reached, threshold, edges, prepared.chances, ws
             )
             frontier, upcoming = upcoming, frontier
@@ -235,7 +237,7 @@ def accesses_of(sources: Sources, k: int, prepared: Prepared) -> Accesses:
         met.append(ws.touched[:reached].copy())
         found.append(ws.candidates[: candidates(k, reached, walks, threshold, ws)].copy())
         entries.append(rows_of(found[-1], index.src_begin, index.starts))
-        query_cpu.leave_clean(reached, ws)
+        answer_cpu.leave_clean(reached, ws)
     return Accesses(heads, met, entries, rows_of(np.unique(np.concatenate(found)), index.src_begin, index.starts))
 
 

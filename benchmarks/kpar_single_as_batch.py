@@ -26,10 +26,11 @@ from gpukit.cli.doctor import versions
 from gpukit.device.arrays import on_gpu, synchronise
 from gpukit.device.select import simulated
 from gpukit.files import write_text
-from gpukit.kpar import Params, Result, index_cuda, rank_cuda
-from gpukit.kpar.prepared_cuda import CudaPrepared
-from gpukit.kpar.space_cuda import Shape
-from gpukit.kpar.team_cuda import MAX_BLOCKS
+from gpukit.kpar import Params, Result, rank_cuda
+from gpukit.kpar.batch.prepared_cuda import CudaPrepared
+from gpukit.kpar.batch.workspace_cuda import Shape
+from gpukit.kpar.index import build_cuda
+from gpukit.kpar.query.team_cuda import MAX_BLOCKS
 from gpukit.papers.bench.graphs import rmat_graph
 from gpukit.papers.bench.kpar import random_sources
 from gpukit.papers.cli.bench_record import command_line
@@ -64,7 +65,7 @@ def main() -> int:
 def measured(asked: argparse.Namespace) -> dict[str, Any]:
     """Return the record."""
     graph, params = rmat_graph(*map(int, asked.rmat.split(":")), SEED), Params()
-    index = index_cuda.build_index(graph, rank_cuda.rank(graph, params).order, params, seed=SEED)
+    index = build_cuda.build_index(graph, rank_cuda.rank(graph, params).order, params, seed=SEED)
     prepared = CudaPrepared.of(graph, index)
     synchronise(0)
     sources = random_sources(graph, asked.sources + UNCOUNTED, SEED)

@@ -26,13 +26,13 @@ from gpukit.device.select import choose
 from gpukit.files import write_text
 from gpukit.graph.change import change
 from gpukit.graph.csr import Graph
-from gpukit.kpar.index import Index
+from gpukit.kpar.index.build import Index
 from gpukit.kpar.problem import Params
 from gpukit.kpar.rank import rank
-from gpukit.kpar.update import OpenIndex
-from gpukit.kpar.update_changes import Changed, Edges
-from gpukit.kpar.update_once import updated
-from gpukit.kpar.update_paths import build_updatable, sizes_of
+from gpukit.kpar.update.changes import Changed, Edges
+from gpukit.kpar.update.once import updated
+from gpukit.kpar.update.open_index import OpenIndex
+from gpukit.kpar.update.paths import build_updatable, sizes_of
 from gpukit.papers.cli.bench_record import command_line
 
 SIZES = {1: 20_000, 100: 30_000, 10_000: 50_000}

@@ -94,7 +94,7 @@ def rank(size: Size, asked: Mapping[str, Any]) -> Needs:
 
 def index(size: Size, asked: Mapping[str, Any]) -> Needs:
     """``kpar index``: the walks of all vertices, by the formula that says how many there are."""
-    from gpukit.kpar.index import BYTES_PER_WALK
+    from gpukit.kpar.index.build import BYTES_PER_WALK
     from gpukit.kpar.problem import Constants, Params
 
     params = Params(asked["alpha"], asked["epsilon"], asked["weighted"])

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gpukit.artifacts import Artifact
     from gpukit.device.select import Device
     from gpukit.kpar.engine import Engine
-    from gpukit.kpar.index import Index
+    from gpukit.kpar.index.build import Index
     from gpukit.kpar.problem import Params, Result, Sources
 
 _log = logging.getLogger("gpukit")
@@ -132,7 +132,7 @@ class PageRankIndex(Content):
     ) -> "tuple[Artifact, Index]":
         """Make an index that follows its graph."""
         from gpukit.api.pagerank_update import resized
-        from gpukit.kpar.update_paths import check_updatable
+        from gpukit.kpar.update.paths import check_updatable
 
         check_updatable(params, memory)
         session.params["updatable"] = True

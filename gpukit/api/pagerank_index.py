@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from gpukit.artifacts import Artifact
     from gpukit.device.select import Device
-    from gpukit.kpar.index import Index
+    from gpukit.kpar.index.build import Index
     from gpukit.kpar.problem import Params
     from gpukit.kpar.rank import Rank
 
@@ -79,7 +79,7 @@ def index_artifact(found: "Index", params: Mapping[str, Any], inputs: Mapping[st
 
 def index_of(artifact: "Artifact") -> "Index":
     """Return the index that an artifact holds."""
-    from gpukit.kpar.index import Index, Paths
+    from gpukit.kpar.index.build import Index, Paths
     from gpukit.kpar.problem import Params
 
     a = artifact.attributes

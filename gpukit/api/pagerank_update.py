@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from gpukit.artifacts import Artifact
     from gpukit.device.select import Device
     from gpukit.graph import csr
-    from gpukit.kpar.index import Index, Paths
+    from gpukit.kpar.index.build import Index, Paths
     from gpukit.kpar.problem import Params
-    from gpukit.kpar.update_changes import Changed, Edges
+    from gpukit.kpar.update.changes import Changed, Edges
 
 NOT_UPDATABLE = "the index was not made for updates; make it again with --updatable"
 
@@ -61,7 +61,7 @@ def device_for_updates(requested: str | None) -> str:
 def drawn(session: Session, device: "Device", sizes: "Paths", params: "Params", *, hubs: bool) -> "Index":
     """Draw the walks of an updatable index with these sizes."""
     from gpukit.graph.trifle import one_edge
-    from gpukit.kpar.update_paths import build_updatable
+    from gpukit.kpar.update.paths import build_updatable
 
     how: dict[str, Any] = {"seed": session.seed, "threads": device.threads, "hubs": hubs}
     trifle = one_edge(session.graph)
@@ -74,7 +74,7 @@ def resized(
     session: Session, device: "Device", order: "np.ndarray", params: "Params", *, hubs: bool, adaptive: bool
 ) -> "Index":
     """Return an updatable index with sizes by the PRO-rank list of its graph."""
-    from gpukit.kpar.update_paths import sizes_of
+    from gpukit.kpar.update.paths import sizes_of
 
     return drawn(session, device, sizes_of(session.graph, order, params, adaptive=adaptive), params, hubs=hubs)
 
@@ -92,7 +92,7 @@ class Follower:
     """
 
     def __init__(self, opened: Graph, artifact: "Artifact", index: "Index", threads: int) -> None:
-        from gpukit.kpar.update import OpenIndex
+        from gpukit.kpar.update.open_index import OpenIndex
 
         self._opened, self._artifact = opened, artifact
         self._index = OpenIndex(opened.csr, index, threads)
@@ -141,7 +141,7 @@ def pairs_of(graph: "csr.Graph", pairs: Any, what: str) -> "Edges":
     WrongType, UsageError, InputError
         If they are no pairs of vertices, or one is not in the graph.
     """
-    from gpukit.kpar.update_changes import Edges
+    from gpukit.kpar.update.changes import Edges
 
     if isinstance(pairs, str | bytes) or not isinstance(pairs, Iterable):
         raise WrongType(f"{what} is {type_of(pairs)}; give a list of pairs of vertices")
@@ -158,7 +158,7 @@ def pairs_of(graph: "csr.Graph", pairs: Any, what: str) -> "Edges":
 
 def listed(graph: "csr.Graph", edges: Any, what: str) -> "Edges":
     """Return the edges of a file that was read; raises InputError where the vertices are not those of the graph."""
-    from gpukit.kpar.update_changes import Edges
+    from gpukit.kpar.update.changes import Edges
 
     if (edges.labels is None) != (graph.labels is None):
         kinds = ("whole numbers", "names")

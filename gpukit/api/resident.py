@@ -11,7 +11,7 @@ from gpukit.errors import InputError
 if TYPE_CHECKING:
     from gpukit.artifacts import Header
     from gpukit.device.select import Device
-    from gpukit.kpar.query import Prepared
+    from gpukit.kpar.query.answer import Prepared
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ def _make(graph_file: Path, index_file: Path, about: dict[str, str]) -> "Prepare
     """Read both files, prepare them, and keep that beside the index."""
     from gpukit.artifacts import read_graph_file, read_irw
     from gpukit.artifacts.ready import ready_path, write_ready
-    from gpukit.kpar.query import Prepared
+    from gpukit.kpar.query.answer import Prepared
 
     graph, digest, _ = read_graph_file(graph_file, transpose=False)
     artifact = read_irw(index_file)
@@ -100,9 +100,9 @@ def _from_arrays(arrays: Any, header: "Header", undirected: bool) -> "Prepared":
     from gpukit.graph.csr import Graph
     from gpukit.graph.labels import Labels
     from gpukit.kpar.groups import Tails
-    from gpukit.kpar.index import Index
+    from gpukit.kpar.index.build import Index
     from gpukit.kpar.problem import Constants, Params
-    from gpukit.kpar.query import Prepared
+    from gpukit.kpar.query.answer import Prepared
 
     labels = Labels(arrays["label_offsets"], arrays["label_data"]) if "label_offsets" in arrays else None
     graph = Graph(arrays["indptr"], arrays["indices"], arrays.get("ids"), labels=labels, undirected=undirected)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from gpukit.artifacts import Artifact
     from gpukit.device.select import Device
-    from gpukit.kpar.index import Index
+    from gpukit.kpar.index.build import Index
     from gpukit.kpar.problem import Params, Result
 
 app = group("Top-k personalised PageRank.")
@@ -157,7 +157,7 @@ def build(run: Run, graph_file: Path, asked: Asked, *, hubs: bool = False, adapt
 
 def _updatable(run: Run, params: "Params", asked: Asked, hubs: bool, adaptive: bool) -> "tuple[Artifact, Index]":
     """Make an index that `kpar update` can change, with sizes by PageRank or those of another index."""
-    from gpukit.kpar.update_paths import check_updatable
+    from gpukit.kpar.update.paths import check_updatable
 
     check_updatable(params, asked.memory)
     device = run.use_device(device_for_updates(run.requested), reason="an updatable index is made on the CPU")

@@ -18,7 +18,7 @@ from gpukit.graph.lines import quoted, source_words
 
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
-    from gpukit.kpar.index import Index
+    from gpukit.kpar.index.build import Index
     from gpukit.kpar.problem import Result, Sources
 
 

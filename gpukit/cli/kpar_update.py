@@ -15,9 +15,9 @@ from gpukit.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
-    from gpukit.kpar.index import Paths
+    from gpukit.kpar.index.build import Paths
     from gpukit.kpar.problem import Params
-    from gpukit.kpar.update_changes import Edges
+    from gpukit.kpar.update.changes import Edges
 
 
 def read_sizes(path: Path, n: int, params: "Params") -> "tuple[Paths, bool]":
@@ -67,7 +67,7 @@ def update(
         run.inputs["index"] = file.payload
     device = run.use_device()
     with run.phase("read"):
-        from gpukit.kpar.update_changes import Changed
+        from gpukit.kpar.update.changes import Changed
 
         comes, goes = _read_edges(run, graph, add, "add"), _read_edges(run, graph, remove, "remove")
         edges = Changed.between(graph, comes, goes)
@@ -78,7 +78,7 @@ def update(
     redrawn = 0
     if not resize:
         with run.phase("walks"):
-            from gpukit.kpar.update_once import updated
+            from gpukit.kpar.update.once import updated
 
             found, redrawn = updated(graph, index, edges, device.threads)
     seed = new.weights.seed if new.weights.drawn else None
@@ -98,7 +98,7 @@ def _read_edges(run: Run, graph: "Graph", path: Path | None, name: str) -> "Edge
     """Return the edges of a file, none where there is no file."""
     from gpukit.graph.read.edgelist import ReadOptions
     from gpukit.graph.read.formats import read_edges
-    from gpukit.kpar.update_changes import Edges
+    from gpukit.kpar.update.changes import Edges
 
     if path is None:
         return Edges.of([], [])

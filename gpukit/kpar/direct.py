@@ -7,7 +7,7 @@ import numpy as np
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.csr import Graph
 from gpukit.kpar.groups import Asked, edges_of
-from gpukit.kpar.index import walk_counts
+from gpukit.kpar.index.build import walk_counts
 from gpukit.kpar.problem import ONE, Constants, Params, Result, Sources, check_k, step_arrays
 from gpukit.kpar.threads import over_threads
 from gpukit.kpar.weights import chances_for
@@ -29,7 +29,7 @@ def query_directly(
     threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Result:
-    """Answer a batch of top-k queries with the guarantee of :func:`gpukit.kpar.query.query`, and without an index.
+    """Answer a batch with the guarantee of :func:`gpukit.kpar.query.answer.query`, and without an index.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def query_directly(
         If edges are to be weighted and the graph has no weights.
     """
     from gpukit.kpar.direct_cpu import answer
-    from gpukit.kpar.query_cpu import Answers, Batch, workspace
+    from gpukit.kpar.query.answer_cpu import Answers, Batch, workspace
 
     check_k(k, graph.n)
     constants = Constants.of(graph.n, graph.m, params)

@@ -10,8 +10,17 @@ about twice what its pushes do. It is all counted in whole numbers: the choice i
 from numba import int64, uint64
 
 from gpukit.device.compiled import njit
-from gpukit.kpar.bounds import UNIT, largest_first, refused_at, take_top
-from gpukit.kpar.query_cpu import ABSORBS, SEEN, begin, collect_frontier, leave_clean, list_reached, push, write_answer
+from gpukit.kpar.query.answer_cpu import (
+    ABSORBS,
+    SEEN,
+    begin,
+    collect_frontier,
+    leave_clean,
+    list_reached,
+    push,
+    write_answer,
+)
+from gpukit.kpar.query.bounds import UNIT, largest_first, refused_at, take_top
 from gpukit.kpar.rule import any_walk_end, threshold_of
 
 STEP_COST = 4
@@ -109,7 +118,7 @@ def answer(edges, chances, key, goal, batch, first, last, asked, ws, out):
     Parameters
     ----------
     edges, chances, batch, first, last, asked, ws, out
-        As in :func:`gpukit.kpar.query_cpu.answer`; the workspace has ω of all vertices, and no ω_I.
+        As in :func:`gpukit.kpar.query.answer_cpu.answer`; the workspace has ω of all vertices, and no ω_I.
     key : tuple of uint64 and int
         Seed and stream of the walks.
     goal : int

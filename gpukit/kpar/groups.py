@@ -22,7 +22,7 @@ def edges_of(graph: Graph, params: Params) -> Edges:
 
 
 class Walks(NamedTuple):
-    """The index, by start and by end (:class:`gpukit.kpar.index.Index`).
+    """The index, by start and by end (:class:`gpukit.kpar.index.build.Index`).
 
     ``counts`` is ω and ``arrivals`` ω_I; ``by_arrivals`` (int32) are the vertices by falling ω_I. ``light``, ``seed``
     and ``tag`` say whether the index holds no rows, so that walks are drawn again, and their key.

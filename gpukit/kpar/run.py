@@ -8,13 +8,13 @@ import numpy as np
 
 from gpukit.device.select import Device
 from gpukit.graph.csr import Graph
-from gpukit.kpar.index import Index
+from gpukit.kpar.index.build import Index
 from gpukit.kpar.problem import Params, Result, Sources
-from gpukit.kpar.query import Prepared
+from gpukit.kpar.query.answer import Prepared
 from gpukit.kpar.rank import Rank
 
 if TYPE_CHECKING:
-    from gpukit.kpar.prepared_cuda import CudaPrepared
+    from gpukit.kpar.batch.prepared_cuda import CudaPrepared
 
 
 def rank_on(device: Device, graph: Graph, params: Params, *, to_host: bool = True) -> Rank:
@@ -37,27 +37,27 @@ def rank_on(device: Device, graph: Graph, params: Params, *, to_host: bool = Tru
 def index_on(
     device: Device, graph: Graph, order: np.ndarray, params: Params, *, to_host: bool = True, **options: Any
 ) -> Index:
-    """Build the index (:func:`gpukit.kpar.index.build_index`); a GPU's arrays stay there if asked to."""
+    """Build the index (:func:`gpukit.kpar.index.build.build_index`); a GPU's arrays stay there if asked to."""
     if device.kind == "cpu":
-        from gpukit.kpar.index import build_index
+        from gpukit.kpar.index.build import build_index
 
         return build_index(graph, order, params, threads=device.threads, **options)
     from gpukit.device.arrays import on_gpu
-    from gpukit.kpar import index_cuda
+    from gpukit.kpar.index import build_cuda
 
     gpu = device.gpus[0]
-    found = index_cuda.build_index(graph, order, params, gpu=gpu, **options)
+    found = build_cuda.build_index(graph, order, params, gpu=gpu, **options)
     if not to_host:
         return found
     with on_gpu(gpu):
-        return index_cuda.on_host(found)
+        return build_cuda.on_host(found)
 
 
 def prepare_on(device: Device, graph: Graph, index: Index) -> "list[Prepared] | list[CudaPrepared]":
     """Prepare queries on each GPU, or once for all CPU threads."""
     if device.kind == "cpu":
         return [Prepared.of(graph, index)]
-    from gpukit.kpar.prepared_cuda import CudaPrepared
+    from gpukit.kpar.batch.prepared_cuda import CudaPrepared
 
     return CudaPrepared.of_each(graph, index, device.gpus)
 
@@ -73,7 +73,7 @@ def query_on(
     among: np.ndarray | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Result:
-    """Answer a batch (:func:`gpukit.kpar.query.query`) on what :func:`prepare_on` made; GPUs take equal shares.
+    """Answer a batch (:func:`gpukit.kpar.query.answer.query`) on what :func:`prepare_on` made; GPUs take equal shares.
 
     Raises
     ------

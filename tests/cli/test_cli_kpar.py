@@ -238,7 +238,7 @@ def test_what_would_take_too_long_or_too_much(run, tmp_path, monkeypatch):
     """A circle, where no walk ends before it stops by chance; a machine with 100 bytes left."""
     monkeypatch.setattr(importlib.import_module("gpukit.kpar.rank"), "ROUNDS", 1000)
     monkeypatch.setattr(
-        "gpukit.kpar.index.check_host", lambda *what: check_budget(what[0], 100, "this machine", what[1])
+        "gpukit.kpar.index.build.check_host", lambda *what: check_budget(what[0], 100, "this machine", what[1])
     )
     v = np.arange(20)
     write_graph(tmp_path / "C.h5", build_graph(v, (v + 1) % 20))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpukit.kpar.groups import Walks
-from gpukit.kpar.index_cpu import invert_rows
+from gpukit.kpar.index.build_cpu import invert_rows
 from gpukit.kpar.problem import begins
 
 N, COARSE_BITS, IDLE = 14, 3, 2
@@ -33,11 +33,11 @@ def unused(kind):
 def test_lists_bring_what_the_walks_in_them_carry(simulator, monkeypatch, walks, width, together):
     """Frequent starts and others, lists of all lengths and none, in every range and group; one query does not wait."""
     from gpukit.device.arrays import Buffer
-    from gpukit.kpar import ahead_cuda as ahead
-    from gpukit.kpar import space_cuda, together_cuda
-    from gpukit.kpar import team_cuda as teams
+    from gpukit.kpar.batch import push_cuda as batched
+    from gpukit.kpar.batch import starts_cuda, workspace_cuda
+    from gpukit.kpar.query import team_cuda as teams
 
-    monkeypatch.setattr(together_cuda, "RANGE", width)
+    monkeypatch.setattr(starts_cuda, "RANGE", width)
     tails, ends = np.nonzero(walks)
     rows = begins(np.bincount(tails, minlength=N)), ends.astype(np.int32), walks[tails, ends].astype(np.uint32)
     lists = dict(zip(Walks._fields[3:7], invert_rows(N, *rows), strict=False))
@@ -45,9 +45,9 @@ def test_lists_bring_what_the_walks_in_them_carry(simulator, monkeypatch, walks,
     fields = lists | {"counts": np.ones(N, np.uint32)}
     held = Walks._make(
         Buffer(fields[name]).view if name in fields else unused(kind)
-        for name, kind in zip(Walks._fields, ahead.WALKS, strict=True)
+        for name, kind in zip(Walks._fields, batched.WALKS, strict=True)
     )
-    space = space_cuda.Space(N, 1)
+    space = workspace_cuda.Space(N, 1)
     arrays = space.arrays(1, together, 1)
     _, long, short, _, _, units = space._work["rows"]
     generator, slots = np.random.default_rng(1), range(together)
@@ -60,8 +60,12 @@ def test_lists_bring_what_the_walks_in_them_carry(simulator, monkeypatch, walks,
     space.ahead.array[:] = 0
     for s in slots:
         short.array[s, teams.CANDIDATES, : len(candidates[s])] = candidates[s]
-        space.ahead.array[s, [ahead.COUNT, ahead.WAITS, ahead.COARSE]] = len(candidates[s]), s != IDLE, COARSE_BITS
-    together_cuda.gather_together(len(slots), N, held, arrays)
+        space.ahead.array[s, [batched.COUNT, batched.WAITS, batched.COARSE]] = (
+            len(candidates[s]),
+            s != IDLE,
+            COARSE_BITS,
+        )
+    starts_cuda.gather_together(len(slots), N, held, arrays)
     for s in slots:
         carried = walks.T.astype(np.int64) @ ((there[:, s] % 4096).astype(np.int64) << (there[:, s] // 4096))
         expected = long.array[s, teams.RESERVE] + (carried << COARSE_BITS)
@@ -75,21 +79,22 @@ def test_lists_bring_what_the_walks_in_them_carry(simulator, monkeypatch, walks,
 def test_vertices_met_are_listed_whatever_a_stage_holds(simulator, monkeypatch, share, stage):
     """Each once, by two blocks of four words at a time, the last of which is not full."""
     from gpukit.device.launch import launch
-    from gpukit.kpar import ahead_cuda as ahead
-    from gpukit.kpar import lists_cuda, space_cuda
-    from gpukit.kpar import team_cuda as teams
+    from gpukit.kpar.batch import push_cuda as batched
+    from gpukit.kpar.batch import workspace_cuda
+    from gpukit.kpar.query import lists_cuda
+    from gpukit.kpar.query import team_cuda as teams
 
     monkeypatch.setattr(teams, "STAGE", stage)
     n, slots = 390, 2
-    space = space_cuda.Space(n, 1)
+    space = workspace_cuda.Space(n, 1)
     arrays = space.arrays(1, slots, 1)
     met = np.random.default_rng(1).random((slots, n)) < share
     bits = np.packbits(met, axis=1, bitorder="little")
     marks = space.marks.array
     marks.view(np.uint8)[:, : bits.shape[1]] = bits
     space.ahead.array[:] = 0
-    launch(ahead.list_all, (2, slots), ahead.BLOCK, arrays)
+    launch(batched.list_all, (2, slots), batched.BLOCK, arrays)
     short = space._work["rows"][2].array
     for s in range(slots):
-        count = space.ahead.array[s, ahead.LISTED + lists_cuda.IN_ALL]
+        count = space.ahead.array[s, batched.LISTED + lists_cuda.IN_ALL]
         assert np.sort(short[s, teams.TOUCHED, :count]).tolist() == np.flatnonzero(met[s]).tolist()

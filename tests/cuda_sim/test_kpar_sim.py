@@ -51,14 +51,14 @@ def weigh():
 @pytest.fixture(autouse=True)
 def _small(monkeypatch):
     """Let few vertices take the ways of many."""
-    from gpukit.kpar import select_cuda
+    from gpukit.kpar.query import select_cuda
 
     monkeypatch.setattr(select_cuda, "SORTED_IN_BLOCK", 8)
 
 
 @pytest.mark.long
 def test_queries_equal_the_cpu(simulator, graph):
-    from gpukit.kpar.prepared_cuda import CudaPrepared
+    from gpukit.kpar.batch.prepared_cuda import CudaPrepared
 
     index = build_index(graph, rank(graph).order, Params(), seed=3)
     cpu, gpu = Prepared.of(graph, index), CudaPrepared.of(graph, index)
@@ -69,7 +69,7 @@ def test_queries_equal_the_cpu(simulator, graph):
 
 @pytest.mark.long
 def test_queries_along_weighted_edges_equal_the_cpu(simulator, graph, weigh):
-    from gpukit.kpar.prepared_cuda import CudaPrepared
+    from gpukit.kpar.batch.prepared_cuda import CudaPrepared
 
     graph = weigh(graph)
     index = build_index(graph, rank(graph, WEIGHTED).order, WEIGHTED, seed=3)
@@ -85,7 +85,7 @@ def test_queries_along_weighted_edges_equal_the_cpu(simulator, graph, weigh):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_queries_without_tiles_equal_the_cpu(simulator, random_graph, weigh, coarse, tiled_push, memory, weighted):
     """By start lists and forward, also refined and among some vertices."""
-    from gpukit.kpar.prepared_cuda import CudaPrepared
+    from gpukit.kpar.batch.prepared_cuda import CudaPrepared
     from gpukit.papers.kpar.untiled_cuda import UntiledPrepared
 
     graph, params = weigh(random_graph(30, 90, 3)), Params(weighted=weighted)
@@ -102,8 +102,8 @@ def test_queries_without_tiles_equal_the_cpu(simulator, random_graph, weigh, coa
 @pytest.mark.parametrize("weighted", [False, True])
 def test_answers_among_some_vertices_equal_the_cpu(simulator, random_graph, weigh, coarse, memory, weighted):
     """By start lists and forward, with fewer vertices allowed than have a reserve, met or not."""
-    from gpukit.kpar.prepared_cuda import CudaPrepared
-    from gpukit.kpar.space_cuda import Shape
+    from gpukit.kpar.batch.prepared_cuda import CudaPrepared
+    from gpukit.kpar.batch.workspace_cuda import Shape
 
     graph, params = weigh(random_graph(30, 90, 3)), Params(weighted=weighted)
     index = build_index(graph, rank(graph, params).order, params, seed=3, memory=memory)
@@ -143,7 +143,7 @@ def coarse(monkeypatch):
 
 @pytest.mark.long
 def test_refused_and_untested_steps_equal_the_cpu(simulator, random_graph, coarse):
-    from gpukit.kpar.prepared_cuda import CudaPrepared
+    from gpukit.kpar.batch.prepared_cuda import CudaPrepared
 
     graph = random_graph(30, 90, 3)
     index = build_index(graph, rank(graph).order, Params(), seed=3)
@@ -162,8 +162,8 @@ def test_refined_answers_equal_the_cpu(
     simulator, blocks_at_once, random_graph, weigh, monkeypatch, memory, blocks, together, weighted
 ):
     """Forward and by start lists, with more candidates than are looked at, and scores that change."""
-    from gpukit.kpar.prepared_cuda import CudaPrepared
-    from gpukit.kpar.space_cuda import Shape
+    from gpukit.kpar.batch.prepared_cuda import CudaPrepared
+    from gpukit.kpar.batch.workspace_cuda import Shape
 
     factors = ((3000, NEVER), (300, NEVER), (100, 0), (30, 0), (10, 0), (3, 0), (1, 0))
     monkeypatch.setattr(
@@ -184,8 +184,8 @@ def test_refined_answers_equal_the_cpu(
 
 @pytest.mark.long
 def test_blocks_that_work_together_equal_the_cpu(simulator, blocks_at_once, random_graph, coarse):
-    from gpukit.kpar.prepared_cuda import CudaPrepared
-    from gpukit.kpar.space_cuda import Shape
+    from gpukit.kpar.batch.prepared_cuda import CudaPrepared
+    from gpukit.kpar.batch.workspace_cuda import Shape
 
     graph = random_graph(7, 14, 3)
     index = build_index(graph, rank(graph).order, Params(), seed=3)
@@ -201,8 +201,8 @@ def test_blocks_that_work_together_equal_the_cpu(simulator, blocks_at_once, rand
 )
 def test_start_lists_read_together_equal_the_cpu(simulator, blocks_at_once, random_graph, coarse, k, queries, shape):
     """Slots are filled more than once and in part, some queries go forward, and a batch leaves nothing to the next."""
-    from gpukit.kpar.prepared_cuda import CudaPrepared
-    from gpukit.kpar.space_cuda import Shape
+    from gpukit.kpar.batch.prepared_cuda import CudaPrepared
+    from gpukit.kpar.batch.workspace_cuda import Shape
 
     graph = random_graph(8, 20, 15)
     index = build_index(graph, rank(graph).order, Params(), seed=3)
@@ -223,9 +223,9 @@ def test_start_lists_read_together_equal_the_cpu(simulator, blocks_at_once, rand
 
 def test_queries_whose_heads_have_nothing_beside_them_equal_the_cpu(simulator, random_graph, monkeypatch):
     """Where their array does not fit; in-edges, which need room, take that of heads."""
-    from gpukit.kpar import heads_cuda
-    from gpukit.kpar.prepared_cuda import CudaPrepared
-    from gpukit.kpar.space_cuda import Shape
+    from gpukit.kpar.batch import heads_cuda
+    from gpukit.kpar.batch.prepared_cuda import CudaPrepared
+    from gpukit.kpar.batch.workspace_cuda import Shape
 
     graph, sources, shape = random_graph(8, 20, 15), Sources.single([0, 3]), Shape(1, 1, together=4)
     index = build_index(graph, rank(graph).order, Params(), seed=3)
@@ -252,13 +252,13 @@ def test_queries_whose_heads_have_nothing_beside_them_equal_the_cpu(simulator, r
     ],
 )
 def test_queries_of_large_graphs_share_start_lists(simulator, n, queries, expected):
-    from gpukit.kpar import space_cuda
-    from gpukit.kpar.space_cuda import Shape
+    from gpukit.kpar.batch import workspace_cuda
+    from gpukit.kpar.batch.workspace_cuda import Shape
 
-    space = space_cuda.Space(n, 1)
+    space = workspace_cuda.Space(n, 1)
     assert space.teams(queries, Shape()) == expected
     assert space.teams(queries, Shape(teams=3, together=1)) == (3, 1)
-    assert space.teams(queries, Shape(together=1)) == (max(1, space_cuda.AT_WORK // n), 1)
+    assert space.teams(queries, Shape(together=1)) == (max(1, workspace_cuda.AT_WORK // n), 1)
 
 
 @pytest.mark.parametrize(
@@ -267,18 +267,19 @@ def test_queries_of_large_graphs_share_start_lists(simulator, n, queries, expect
 )
 def test_slots_leave_half_of_the_memory(simulator, monkeypatch, slots, expected):
     """There is room for ``slots`` and a group's pairs in half of what is free, and the first slot is there."""
-    from gpukit.kpar import space_cuda, team_cuda
+    from gpukit.kpar.batch import workspace_cuda
+    from gpukit.kpar.query import team_cuda
 
-    space = space_cuda.Space(1000, 1)
+    space = workspace_cuda.Space(1000, 1)
     space.arrays(1, 1, 1)
-    needed = 1000 * ((slots - 1) * space_cuda.BYTES_PER_VERTEX + 4 * team_cuda.PAIRS)
-    monkeypatch.setattr(space_cuda, "free_memory", lambda: int(2 * needed / 0.9))
+    needed = 1000 * ((slots - 1) * workspace_cuda.BYTES_PER_VERTEX + 4 * team_cuda.PAIRS)
+    monkeypatch.setattr(workspace_cuda, "free_memory", lambda: int(2 * needed / 0.9))
     assert space._fitting(2, 4) == expected
 
 
 @pytest.mark.long
 def test_light_index_gives_the_same(simulator, random_graph):
-    from gpukit.kpar.prepared_cuda import CudaPrepared
+    from gpukit.kpar.batch.prepared_cuda import CudaPrepared
 
     graph = random_graph(12, 25, 3)
     index = build_index(graph, rank(graph).order, Params(), seed=3, memory=0)
@@ -289,7 +290,7 @@ def test_light_index_gives_the_same(simulator, random_graph):
 
 def test_selection_of_many_with_ties(simulator, monkeypatch):
     """Histograms, lists shrunk more than once, and ties: the k-th largest of NumPy."""
-    from gpukit.kpar import select_cuda, team_cuda
+    from gpukit.kpar.query import select_cuda, team_cuda
 
     monkeypatch.setattr(select_cuda, "RANKED", 3)
 
@@ -319,7 +320,8 @@ def test_selection_of_many_with_ties(simulator, monkeypatch):
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_rank_and_index_equal_the_cpu(simulator, graph, weigh, weighted):
-    from gpukit.kpar import index_cuda, rank_cuda
+    from gpukit.kpar import rank_cuda
+    from gpukit.kpar.index import build_cuda
 
     graph, params = weigh(graph), Params(weighted=weighted)
     expected, found = rank(graph, params), rank_cuda.rank(graph, params)
@@ -327,14 +329,14 @@ def test_rank_and_index_equal_the_cpu(simulator, graph, weigh, weighted):
     assert (expected.rounds, expected.remaining) == (found.rounds, found.remaining)
     for options in ({"hubs": True}, {"adaptive": False}, {"memory": 0, "hubs": True}):
         cpu = build_index(graph, expected.order, params, seed=5, **options)
-        gpu = index_cuda.build_index(graph, found.order, params, seed=5, **options)
+        gpu = build_cuda.build_index(graph, found.order, params, seed=5, **options)
         names = ["walks", "arrivals", "src_begin", "starts", "frequent_begin", "frequencies", "hubs"]
         for name in names if "hubs" in options else names[:-1]:
             a, b = getattr(cpu, name), getattr(gpu, name)
             assert a.dtype == b.dtype and np.array_equal(a, b), name
         assert all(np.array_equal(a, b) for a, b in zip(cpu.forward, gpu.forward, strict=True))
         if not cpu.light:
-            rows = index_cuda.forward_rows(graph.n, gpu.src_begin, gpu.starts, gpu.frequent_begin, gpu.frequencies)
+            rows = build_cuda.forward_rows(graph.n, gpu.src_begin, gpu.starts, gpu.frequent_begin, gpu.frequencies)
             assert all(np.array_equal(a, b) for a, b in zip(cpu.forward, rows, strict=True))
 
 
@@ -351,8 +353,8 @@ def test_chances_of_edges_equal_the_cpu(simulator, random_graph, make_graph, wei
 
 
 def test_queries_on_an_updatable_index_equal_the_cpu(simulator, random_graph):
-    from gpukit.kpar.prepared_cuda import CudaPrepared
-    from gpukit.kpar.update_paths import build_updatable, sizes_of
+    from gpukit.kpar.batch.prepared_cuda import CudaPrepared
+    from gpukit.kpar.update.paths import build_updatable, sizes_of
 
     graph = random_graph(8, 20, 3)
     index = build_updatable(graph, sizes_of(graph, rank(graph).order, Params()), seed=3)
@@ -379,27 +381,27 @@ def test_baselines_equal_the_cpu(simulator, random_graph, weigh, monkeypatch, we
 
 
 def test_bench_hands_forward_rows_to_the_cpu(simulator, random_graph, monkeypatch):
-    from gpukit.kpar import index_cpu
+    from gpukit.kpar.index import build_cpu
     from gpukit.papers.bench.kpar import Bench
 
     bench = Bench(random_graph(8, 12, 3), Params(), simulator, 3, 1.0, refine=True, repeat=1)
     bench.preprocessing()
     # Called all the same, it fails.
-    monkeypatch.setattr(index_cpu, "forward_rows", None)
+    monkeypatch.setattr(build_cpu, "forward_rows", None)
     assert bench.on_threads(2, Sources.single([1]))["same_answers"]
 
 
 def test_launches_that_take_no_longer_than_a_moment(simulator, make_graph, monkeypatch):
     """Queries of one batch in several launches, of kPAR and FORA+, with the answers of one."""
-    from gpukit.kpar import prepared_cuda, space_cuda
+    from gpukit.kpar.batch import prepared_cuda, workspace_cuda
     from gpukit.papers.kpar import baselines, baselines_cuda
 
     graph = make_graph(3, [(0, 1)])
     index, walks = build_index(graph, rank(graph).order, Params(), seed=3), baselines.fora_index(graph, seed=3)
     sources, seen, launched = Sources.single([0, 1, 2, 0, 1]), [], []
     gpu, fora = prepared_cuda.CudaPrepared.of(graph, index), baselines_cuda.CudaFora(graph, walks)
-    monkeypatch.setattr(space_cuda, "A_LAUNCH", 2)
-    monkeypatch.setattr(space_cuda.Space, "teams", lambda self, queries, shape: (1, 1))
+    monkeypatch.setattr(workspace_cuda, "A_LAUNCH", 2)
+    monkeypatch.setattr(workspace_cuda.Space, "teams", lambda self, queries, shape: (1, 1))
     for module in (prepared_cuda, baselines_cuda):
         monkeypatch.setattr(module, "launch", lambda *args, run=module.launch: (launched.append(args[0]), run(*args)))
     found = gpu.query(sources, 2, progress=lambda *done: seen.append(done))
@@ -414,7 +416,7 @@ def test_launches_that_take_no_longer_than_a_moment(simulator, make_graph, monke
 def test_heads_tell_between_which_numbers_their_walks_are(simulator, monkeypatch, n):
     """ω itself where there are digits for it, and otherwise a range that it lies in; the head is in the lower bits."""
     from gpukit.device.arrays import Buffer
-    from gpukit.kpar import heads_cuda
+    from gpukit.kpar.batch import heads_cuda
     from gpukit.kpar.problem import ONE
 
     monkeypatch.setattr(heads_cuda, "free_memory", lambda: 1 << 40)

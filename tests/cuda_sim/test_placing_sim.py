@@ -75,7 +75,8 @@ def test_spread_in_a_graph_that_is_larger_than_the_gpu(held_back, random_graph, 
 @pytest.mark.parametrize("refine", [False, True])
 def test_answers_in_a_graph_that_is_larger_than_the_gpu(held_back, random_graph, monkeypatch, refine):
     """There is no room for rows of the index, which lie beside the edges, or to sort the in-edges: the host does."""
-    from gpukit.kpar import Params, Prepared, build_index, prepared_cuda, query, rank
+    from gpukit.kpar import Params, Prepared, build_index, query, rank
+    from gpukit.kpar.batch import prepared_cuda
     from gpukit.kpar.problem import Sources
 
     monkeypatch.delattr(prepared_cuda, "transposed")
@@ -93,7 +94,8 @@ def test_answers_in_a_graph_that_is_larger_than_the_gpu(held_back, random_graph,
 
 def test_start_lists_are_the_last_rows_to_go(held_back, random_graph):
     """They are read most, and beside the rows there is nothing but the working space."""
-    from gpukit.kpar import Params, build_index, prepared_cuda, rank
+    from gpukit.kpar import Params, build_index, rank
+    from gpukit.kpar.batch import prepared_cuda
 
     graph = random_graph(40, 800, 3)
     index = replace(build_index(graph, rank(graph).order, Params(), seed=1), updatable=True)
@@ -107,15 +109,16 @@ def test_start_lists_are_the_last_rows_to_go(held_back, random_graph):
 def test_rank_and_index_of_a_graph_that_is_larger_than_the_gpu(held_back, random_graph, monkeypatch):
     """In-edges, and then out-edges, lie in host memory; walks are drawn in parts, and the index is the same."""
     from gpukit.graph.build import transpose
-    from gpukit.kpar import build_index, index_cuda, rank, rank_cuda
+    from gpukit.kpar import build_index, rank, rank_cuda
+    from gpukit.kpar.index import build_cuda
 
     graph = random_graph(60, 900, 3)
     ranked = rank(graph)
     expected = build_index(graph, ranked.order, seed=2, hubs=True)
     parts = []
-    drawn_keys = index_cuda._drawn_keys
+    drawn_keys = build_cuda._drawn_keys
     monkeypatch.setattr(
-        index_cuda, "_drawn_keys", lambda *given: parts.append(given[2] - given[1]) or drawn_keys(*given)
+        build_cuda, "_drawn_keys", lambda *given: parts.append(given[2] - given[1]) or drawn_keys(*given)
     )
     monkeypatch.setattr(placing, "PART", 64)
     monkeypatch.setattr(rank_cuda, "PART", 64)
@@ -126,10 +129,10 @@ def test_rank_and_index_of_a_graph_that_is_larger_than_the_gpu(held_back, random
         assert there == [4 * (graph.m - here)] * (here < graph.m)
         assert np.array_equal(found.pagerank, ranked.pagerank) and np.array_equal(found.order, ranked.order)
     largest = int(expected.walks.max())
-    size = index_cuda.PEAK_PER_WALK * largest + 16 * graph.n
+    size = build_cuda.PEAK_PER_WALK * largest + 16 * graph.n
     there = held_back(size)
-    monkeypatch.setattr(index_cuda, "BYTES_PER_VERTEX", (size * 7 // 8 - 8 * (graph.n + 1)) // graph.n)
-    index = index_cuda.build_index(graph, ranked.order, seed=2, hubs=True)
+    monkeypatch.setattr(build_cuda, "BYTES_PER_VERTEX", (size * 7 // 8 - 8 * (graph.n + 1)) // graph.n)
+    index = build_cuda.build_index(graph, ranked.order, seed=2, hubs=True)
     assert there == [4 * graph.m]
     assert len(parts) > 1 and max(parts) <= largest and sum(parts) == expected.total
     for name in ("walks", "arrivals", "src_begin", "starts", "frequent_begin", "frequencies", "hubs"):
@@ -138,13 +141,14 @@ def test_rank_and_index_of_a_graph_that_is_larger_than_the_gpu(held_back, random
         assert np.array_equal(a, b)
     held_back(size - 1)
     with pytest.raises(DeviceError, match="the walks of one vertex"):
-        index_cuda.build_index(graph, ranked.order, seed=2)
+        build_cuda.build_index(graph, ranked.order, seed=2)
 
 
 @pytest.mark.parametrize("updatable", [False, True])
 def test_rows_that_the_gpu_has_no_room_for(held_back, random_graph, simulator, updatable):
     """Beside edges that lie in its memory walks are drawn again, unless the index cannot do so."""
-    from gpukit.kpar import Params, Prepared, build_index, prepared_cuda, query, rank
+    from gpukit.kpar import Params, Prepared, build_index, query, rank
+    from gpukit.kpar.batch import prepared_cuda
     from gpukit.kpar.problem import Sources
 
     graph = random_graph(400, 2400, 3)

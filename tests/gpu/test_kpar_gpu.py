@@ -8,7 +8,7 @@ import pytest
 from gpukit.graph.csr import Weights
 from gpukit.graph.probabilities import stored
 from gpukit.kpar import Params, Prepared, Sources, build_index, query, rank
-from gpukit.kpar.update_paths import build_updatable, sizes_of
+from gpukit.kpar.update.paths import build_updatable, sizes_of
 
 
 def check_equal(found, expected):
@@ -34,7 +34,7 @@ def graph(request, make_graph):
 @pytest.fixture(scope="module", params=["rows", "light", "updatable", "weighted rows", "weighted light"])
 def both(request, graph):
     """The same index on the CPU and on the GPU."""
-    from gpukit.kpar.prepared_cuda import CudaPrepared
+    from gpukit.kpar.batch.prepared_cuda import CudaPrepared
 
     params = Params(weighted="weighted" in request.param)
     order = rank(graph, params).order
@@ -58,7 +58,7 @@ def test_answers_equal_the_cpu(gpu, both, k, to_end):
 
 @pytest.mark.parametrize("k", [1, 10, 100, 1000])
 def test_refined_answers_equal_the_cpu(gpu, both, k):
-    from gpukit.kpar.space_cuda import TOGETHER, Shape
+    from gpukit.kpar.batch.workspace_cuda import TOGETHER, Shape
 
     cpu, cuda = both
     sources = Sources.single(np.arange(0, cpu.graph.n, cpu.graph.n // 40))
@@ -84,7 +84,7 @@ def test_answers_without_tiles_equal_the_cpu(gpu, both, tiled_push):
 @pytest.mark.parametrize("k", [1, 10, 700])
 @pytest.mark.parametrize("refine", [False, True])
 def test_answers_among_some_vertices_equal_the_cpu(gpu, both, k, refine):
-    from gpukit.kpar.space_cuda import TOGETHER, Shape
+    from gpukit.kpar.batch.workspace_cuda import TOGETHER, Shape
 
     cpu, cuda = both
     among = np.random.default_rng(8).random(cpu.graph.n) < 0.3
@@ -108,11 +108,11 @@ SHAPES = [
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_launch_shapes_change_nothing(gpu, both, shape, monkeypatch):
-    from gpukit.kpar import together_cuda
-    from gpukit.kpar.space_cuda import TOGETHER, Shape
+    from gpukit.kpar.batch import starts_cuda
+    from gpukit.kpar.batch.workspace_cuda import TOGETHER, Shape
 
     cpu, cuda = both
-    monkeypatch.setattr(together_cuda, "RANGE", 1 + cpu.graph.n // 3)
+    monkeypatch.setattr(starts_cuda, "RANGE", 1 + cpu.graph.n // 3)
     sources = Sources.single(np.arange(0, cpu.graph.n, cpu.graph.n // 25))
     shape = Shape(*(TOGETHER if one == "together" else one for one in shape))
     check_equal(cuda.query(sources, 50, shape=shape), query(cpu, sources, 50, threads=4))
@@ -120,7 +120,8 @@ def test_launch_shapes_change_nothing(gpu, both, shape, monkeypatch):
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_rank_and_index_equal_the_cpu(gpu, graph, weighted):
-    from gpukit.kpar import index_cuda, rank_cuda
+    from gpukit.kpar import rank_cuda
+    from gpukit.kpar.index import build_cuda
 
     params = Params(weighted=weighted)
     expected, found = rank(graph, params), rank_cuda.rank(graph, params)
@@ -129,11 +130,11 @@ def test_rank_and_index_equal_the_cpu(gpu, graph, weighted):
     names = ("walks", "arrivals", "src_begin", "starts", "frequent_begin", "frequencies")
     for options in ({}, {"adaptive": False}, {"memory": 0}):
         cpu = build_index(graph, expected.order, params, seed=5, **options)
-        cuda = index_cuda.build_index(graph, found.order, params, seed=5, **options)
+        cuda = build_cuda.build_index(graph, found.order, params, seed=5, **options)
         assert all(np.array_equal(getattr(cpu, name), getattr(cuda, name).get()) for name in names)
         assert all(np.array_equal(a, b.get()) for a, b in zip(cpu.forward, cuda.forward, strict=True))
         if not cpu.light:
-            rows = index_cuda.forward_rows(graph.n, cuda.src_begin, cuda.starts, cuda.frequent_begin, cuda.frequencies)
+            rows = build_cuda.forward_rows(graph.n, cuda.src_begin, cuda.starts, cuda.frequent_begin, cuda.frequencies)
             assert all(np.array_equal(a, b.get()) for a, b in zip(cpu.forward, rows, strict=True))
 
 

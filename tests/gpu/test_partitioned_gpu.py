@@ -183,7 +183,7 @@ def test_pinned_memory_is_shared_and_read_by_both(several):
 def test_answers_in_a_graph_in_parts(several, limit, elsewhere):
     from gpukit.kpar import Params as RankParams
     from gpukit.kpar import build_index, rank
-    from gpukit.kpar.prepared_cuda import CudaPrepared
+    from gpukit.kpar.batch.prepared_cuda import CudaPrepared
     from gpukit.kpar.problem import Sources
     from gpukit.kpar.run import prepare_on, query_on
 

@@ -83,7 +83,7 @@ def test_seeds_and_spread_in_a_graph_that_is_larger_than_the_gpu(random_graph, g
 def test_answers_in_a_graph_that_is_larger_than_the_gpu(random_graph, gpu, limit, there):
     from gpukit.kpar import Params as RankParams
     from gpukit.kpar import build_index, rank
-    from gpukit.kpar.prepared_cuda import CudaPrepared
+    from gpukit.kpar.batch.prepared_cuda import CudaPrepared
     from gpukit.kpar.problem import Sources
 
     graph = random_graph(20_000, 2_000_000, 3)
@@ -102,7 +102,8 @@ def test_answers_in_a_graph_that_is_larger_than_the_gpu(random_graph, gpu, limit
 def test_rank_and_index_of_a_graph_that_is_larger_than_the_gpu(random_graph, gpu, limit, there, monkeypatch):
     from gpukit.device import placing
     from gpukit.graph.build import transpose
-    from gpukit.kpar import build_index, index_cuda, rank, rank_cuda
+    from gpukit.kpar import build_index, rank, rank_cuda
+    from gpukit.kpar.index import build_cuda
 
     graph = random_graph(20_000, 2_000_000, 3)
     ranked = rank(graph)
@@ -117,7 +118,7 @@ def test_rank_and_index_of_a_graph_that_is_larger_than_the_gpu(random_graph, gpu
         assert np.array_equal(arrays.on_host(found.pagerank), ranked.pagerank)
         assert np.array_equal(arrays.on_host(found.order), ranked.order)
     del found
-    index = index_cuda.build_index(graph, ranked.order, seed=2)
-    assert there == [4 * graph.m] and index_cuda.PEAK_PER_WALK * index.total > 9_000_000
+    index = build_cuda.build_index(graph, ranked.order, seed=2)
+    assert there == [4 * graph.m] and build_cuda.PEAK_PER_WALK * index.total > 9_000_000
     for name in ("walks", "arrivals", "src_begin", "starts", "frequent_begin", "frequencies"):
         assert np.array_equal(getattr(index, name), getattr(expected, name)), name

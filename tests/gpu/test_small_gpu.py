@@ -91,8 +91,8 @@ def test_worlds(random_graph, gpu, fresh):
 
 @pytest.mark.parametrize("weighted", [pytest.param(False, marks=pytest.mark.quick), True])
 def test_queries_cooperative(random_graph, gpu, weighted):
-    from gpukit.kpar.prepared_cuda import CudaPrepared
-    from gpukit.kpar.space_cuda import TOGETHER, Shape
+    from gpukit.kpar.batch.prepared_cuda import CudaPrepared
+    from gpukit.kpar.batch.workspace_cuda import TOGETHER, Shape
 
     graph, params = random_graph(400, 2000, 5, Weights("trivalency")), Params(weighted=weighted)
     index, sources = build_index(graph, rank(graph, params).order, params, seed=3), Sources.single(np.arange(9))
@@ -105,13 +105,14 @@ def test_queries_cooperative(random_graph, gpu, weighted):
 
 @pytest.mark.parametrize("weighted", [pytest.param(False, marks=pytest.mark.quick), True])
 def test_rank_and_index(random_graph, gpu, weighted):
-    from gpukit.kpar import index_cuda, rank_cuda
+    from gpukit.kpar import rank_cuda
+    from gpukit.kpar.index import build_cuda
     from gpukit.kpar.rows_cuda import to_host
 
     graph, params = random_graph(400, 2000, 6, Weights("trivalency")), Params(weighted=weighted)
     expected, found = rank(graph, params), rank_cuda.rank(graph, params)
     assert np.array_equal(expected.pagerank, to_host(found.pagerank))
-    index = index_cuda.on_host(index_cuda.build_index(graph, expected.order, params, seed=3))
+    index = build_cuda.on_host(build_cuda.build_index(graph, expected.order, params, seed=3))
     assert np.array_equal(index.starts, build_index(graph, expected.order, params, seed=3).starts)
 
 

@@ -86,7 +86,7 @@ def test_every_system_has_its_steps_listed():
 
 @pytest.mark.parametrize("place", PLACES)
 def test_steps_of_the_papers_are_where_the_page_says(place):
-    """``kpar.query_cpu.answer`` is the function ``answer`` in ``gpukit/kpar/query_cpu.py``; or a class is between."""
+    """``kpar.query.answer_cpu.push`` is ``push`` in ``gpukit/kpar/query/answer_cpu.py``; or a class is between."""
     words = place.split(".")
     depth = next(i for i in range(len(words), 0, -1) if (ROOT.joinpath(*words[:i])).with_suffix(".py").is_file())
     body = ast.parse(ROOT.joinpath(*words[:depth]).with_suffix(".py").read_text()).body

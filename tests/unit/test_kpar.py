@@ -13,11 +13,12 @@ from oracles.ppr import exact, kpar, networkx_ppr
 from gpukit.device.select import Device
 from gpukit.errors import UsageError
 from gpukit.evaluate.ppr import judge, power_method
-from gpukit.kpar import Params, Prepared, Sources, build_index, query, query_cpu, rank
-from gpukit.kpar.bounds import take_top
+from gpukit.kpar import Params, Prepared, Sources, build_index, query, rank
 from gpukit.kpar.groups import edges_of
-from gpukit.kpar.index import walk_counts
+from gpukit.kpar.index.build import walk_counts
 from gpukit.kpar.problem import NEVER, ONE, PATIENCE, Constants
+from gpukit.kpar.query import answer_cpu
+from gpukit.kpar.query.bounds import take_top
 from gpukit.kpar.rule import LOST, goes_forward, packed, threshold_of, unpacked
 from gpukit.kpar.threads import over_threads
 from gpukit.papers.bench.kpar import Bench
@@ -233,24 +234,24 @@ def test_walks_bring_the_same_forward_as_by_start_lists(random_graph, m):
     """And an entry forward, which is written at a random place, counts as two."""
     graph, k = random_graph(120, m, 7), 5
     ready, sources = prepare(graph, seed=7), Sources.single(range(12))
-    walks, ws = ready.walks(), query_cpu.workspace(ready.index.walks, ready.index.arrivals)
+    walks, ws = ready.walks(), answer_cpu.workspace(ready.index.walks, ready.index.arrivals)
     edges, threshold = edges_of(graph, PARAMS), threshold_of(ready.schedule(k, False)[1][0][0])
-    batch, brought = query_cpu.Batch(sources.offsets, sources.vertices, sources.mass.view(np.int64)), 0
+    batch, brought = answer_cpu.Batch(sources.offsets, sources.vertices, sources.mass.view(np.int64)), 0
     for q in range(len(sources)):
-        size = query_cpu.begin(q, batch, ws)
-        met = query_cpu.push(size, size, threshold, edges, None, ws)[0]
-        large, forward_cost, _ = query_cpu.value_walks(met, 1, threshold.coarse, walks.row_begin, None, ws)
-        least, count, cost = query_cpu.propose(large, k, met, walks, threshold, None, ws)
+        size = answer_cpu.begin(q, batch, ws)
+        met = answer_cpu.push(size, size, threshold, edges, None, ws)[0]
+        large, forward_cost, _ = answer_cpu.value_walks(met, 1, threshold.coarse, walks.row_begin, None, ws)
+        least, count, cost = answer_cpu.propose(large, k, met, walks, threshold, None, ws)
         if count > 0:
             scores = []
             for forward in (False, True):
-                _, reached = query_cpu.estimate(forward, least, count, met, edges, None, walks, None, ws)
+                _, reached = answer_cpu.estimate(forward, least, count, met, edges, None, walks, None, ws)
                 scores.append(ws.scores[:count].tolist())
-                query_cpu.forget_walked(reached, ws)
+                answer_cpu.forget_walked(reached, ws)
             brought += sum(scores[0]) - int(ws.reserves[2 * ws.candidates[:count]].sum())
             assert scores[0] == scores[1]
             assert goes_forward(least, forward_cost, cost) == (2 * forward_cost < cost)
-        query_cpu.leave_clean(met, ws)
+        answer_cpu.leave_clean(met, ws)
     assert brought > 0 and goes_forward(0, 9, 1) and not goes_forward(1, 9, 18)
 
 
@@ -328,7 +329,7 @@ def test_as_many_queries_as_threads_keep_them_all_at_work(graph, prepared, fora_
         "_fora": partial(fora, graph, fora_of),
         "_count": partial(monte_carlo, graph),
     }[kernel]
-    home = query_cpu if kernel == "answer" else baselines
+    home = answer_cpu if kernel == "answer" else baselines
     all_there, work = Barrier(threads, timeout=20), getattr(home, kernel)
 
     def together(*arguments):

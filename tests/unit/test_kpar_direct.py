@@ -17,7 +17,7 @@ from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
 from gpukit.kpar import Params, Sources
 from gpukit.kpar.direct import query_directly
-from gpukit.kpar.index import walk_counts
+from gpukit.kpar.index.build import walk_counts
 from gpukit.kpar.problem import NEVER, ONE, Constants
 
 

@@ -10,8 +10,8 @@ from oracles.ppr import kpar
 from gpukit.evaluate.ppr import judge, power_method
 from gpukit.graph.csr import Weights
 from gpukit.kpar import Params, Prepared, Sources, build_index, query, rank
-from gpukit.kpar.bounds import upper_bound
 from gpukit.kpar.problem import NEVER, ONE, Constants
+from gpukit.kpar.query.bounds import upper_bound
 from gpukit.kpar.rule import LOST
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from gpukit.graph import kernels
-from gpukit.kpar.index_cpu import forward_rows, invert_rows
+from gpukit.kpar.index.build_cpu import forward_rows, invert_rows
 from gpukit.kpar.problem import begins
 
 

@@ -13,13 +13,13 @@ from gpukit.graph.build import build_graph
 from gpukit.graph.change import change
 from gpukit.graph.csr import Weights
 from gpukit.kpar import Params, Prepared, Sources, query, rank, update
-from gpukit.kpar.index import Paths, walk_counts
+from gpukit.kpar.index.build import Paths, walk_counts
 from gpukit.kpar.problem import ONE, Constants
-from gpukit.kpar.update import OpenIndex
-from gpukit.kpar.update_changes import Changed, Edges
-from gpukit.kpar.update_cpu import are_edges, change_tables
-from gpukit.kpar.update_once import updated
-from gpukit.kpar.update_paths import build_updatable, sizes_of, tables_of
+from gpukit.kpar.update.changes import Changed, Edges
+from gpukit.kpar.update.once import updated
+from gpukit.kpar.update.open_index import OpenIndex
+from gpukit.kpar.update.paths import build_updatable, sizes_of, tables_of
+from gpukit.kpar.update.tables_cpu import are_edges, change_tables
 
 PARAMS = Params(epsilon=0.5)
 SEED = 2**40 + 5

@@ -13,7 +13,7 @@ from gpukit.device.select import Device
 from gpukit.device.timing import synchroniser
 from gpukit.errors import InputError
 from gpukit.graph.csr import Graph
-from gpukit.kpar.index import Index
+from gpukit.kpar.index.build import Index
 from gpukit.kpar.problem import TRACE, Params, Result, Sources, random_vertices
 from gpukit.kpar.run import index_on, prepare_on, rank_on
 from gpukit.papers.bench.machine import timed
@@ -107,7 +107,7 @@ class Bench:
     def ask(self, sources: Sources, k: int) -> Result:
         """Answer a batch."""
         if self.device.kind == "cpu":
-            from gpukit.kpar.query import query
+            from gpukit.kpar.query.answer import query
 
             return query(self.prepared, sources, k, threads=self.device.threads, refine=self.refine)
         return self.prepared.query(sources, k, refine=self.refine)
@@ -191,7 +191,7 @@ class Bench:
 
         Both have work for as many threads as there are queries, and the record's ``threads`` are those.
         """
-        from gpukit.kpar.query import Prepared, query
+        from gpukit.kpar.query.answer import Prepared, query
         from gpukit.kpar.threads import workers_for
         from gpukit.papers.kpar import baselines
 
@@ -199,9 +199,9 @@ class Bench:
         record: dict[str, Any] = {"threads": threads, "k": k, "queries": len(sources)}
         index = self.index
         if self.device.kind == "cuda":
-            from gpukit.kpar import index_cuda
+            from gpukit.kpar.index import build_cuda
 
-            index = index_cuda.on_host(index)
+            index = build_cuda.on_host(index)
             if not self.prepared.light:
                 # A CPU would sort them for minutes on the largest graphs.
                 names = ("row_begin", "row_ends", "row_freqs")

@@ -13,9 +13,9 @@ from numba import int64, uint64
 from gpukit.device.compiled import njit
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.csr import Graph
-from gpukit.kpar.bounds import take_top
 from gpukit.kpar.groups import edges_of
 from gpukit.kpar.problem import ONE, Params, Result, Sources, begins, check_k
+from gpukit.kpar.query.bounds import take_top
 from gpukit.kpar.rule import any_walk_end, passed_on, passed_up_to
 from gpukit.kpar.threads import over_threads
 from gpukit.kpar.weights import chances_for

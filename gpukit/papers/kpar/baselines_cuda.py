@@ -9,10 +9,10 @@ from gpukit.device.arrays import Buffer, on_gpu, xp
 from gpukit.device.launch import launch
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.csr import Graph
+from gpukit.kpar.batch.workspace_cuda import BLOCK, Shape, Space
 from gpukit.kpar.groups import Edges, edges_of
 from gpukit.kpar.problem import Params, Result, Sources, check_k
 from gpukit.kpar.rows_cuda import for_each, on_device, to_host
-from gpukit.kpar.space_cuda import BLOCK, Shape, Space
 from gpukit.kpar.weights_cuda import chances_for
 from gpukit.papers.kpar import fora_cuda
 from gpukit.papers.kpar.baselines import ROUND, Fora, fora_settings, shares_of_walks, walks_needed

@@ -7,13 +7,13 @@ from numba import int64, uint64
 from gpukit.device.kernels import cuda, device, group, kernel
 from gpukit.device.select import for_kernels
 from gpukit.kpar import rule
-from gpukit.kpar import sweep_cuda as sweeps
-from gpukit.kpar import team_cuda as teams
 from gpukit.kpar.groups import Edges
-from gpukit.kpar.query_cuda import NUMBER, REGISTERS
+from gpukit.kpar.query import sweep_cuda as sweeps
+from gpukit.kpar.query import team_cuda as teams
+from gpukit.kpar.query.answer_cuda import NUMBER, REGISTERS
+from gpukit.kpar.query.select_cuda import IDS, KEYS, sort_best, take_best
 from gpukit.kpar.rows_cuda import row_of
 from gpukit.kpar.rule import threshold_of
-from gpukit.kpar.select_cuda import IDS, KEYS, sort_best, take_best
 
 LISTED = 0
 """Counter: vertices listed."""
@@ -96,7 +96,7 @@ _REST = (
 # whole: the baseline in one launch, its steps in the order of the paper
 @kernel(*((_EDGES, one, *_REST) for one in _CHANCES), max_registers=REGISTERS)
 def fora(edges, chances, index, sources, queries, blocks, k, long, short, top, control, out):
-    """Answer queries by FORA+; cooperative, like :func:`gpukit.kpar.query_cuda.answer`.
+    """Answer queries by FORA+; cooperative, like :func:`gpukit.kpar.query.answer_cuda.answer`.
 
     Parameters
     ----------

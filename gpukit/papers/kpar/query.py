@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from gpukit.kpar.index import Index, hubs_of
+from gpukit.kpar.index.build import Index, hubs_of
 from gpukit.kpar.problem import CONTEXT, ONE, Constants, Result, Sources, Step, step_arrays
-from gpukit.kpar.query import Prepared, Schedule, Task
+from gpukit.kpar.query.answer import Prepared, Schedule, Task
 
 
 def query(
@@ -25,7 +25,7 @@ def query(
     watch: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Result:
-    """Answer a batch as :func:`gpukit.kpar.query.query` does, with ablations or checks.
+    """Answer a batch as :func:`gpukit.kpar.query.answer.query` does, with ablations or checks.
 
     Parameters
     ----------

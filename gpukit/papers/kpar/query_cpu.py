@@ -5,9 +5,8 @@ import numpy as np
 from numba import int64
 
 from gpukit.device.compiled import njit
-from gpukit.kpar.bounds import UNIT, refused_at, take_top
 from gpukit.kpar.problem import ONE
-from gpukit.kpar.query_cpu import (
+from gpukit.kpar.query.answer_cpu import (
     begin,
     collect_frontier,
     estimate,
@@ -18,6 +17,7 @@ from gpukit.kpar.query_cpu import (
     value_walks,
     write_answer,
 )
+from gpukit.kpar.query.bounds import UNIT, refused_at, take_top
 from gpukit.kpar.rule import any_walk_end, goes_forward, threshold_of
 
 RESORT = 2
@@ -34,7 +34,7 @@ def printed_refused_at(step, count, printed, asked, ws):
     Parameters
     ----------
     step, count, asked, ws
-        As for :func:`gpukit.kpar.bounds.refused_at`.
+        As for :func:`gpukit.kpar.query.bounds.refused_at`.
     printed : float64 array, shape (steps, 2)
         c, and the bound (11) on vertices not processed, of each δ.
     """
@@ -127,7 +127,7 @@ def last_resort(edges, chances, seed, tag, worth, met, ws):
 
 @njit
 def answer(edges, chances, walks, batch, first, last, asked, printed, resort, watch, ws, out):
-    """Answer the queries first … last - 1 as :func:`gpukit.kpar.query_cpu.answer` does, with ablations and checks.
+    """Answer queries as :func:`gpukit.kpar.query.answer_cpu.answer` does, with ablations and checks.
 
     Parameters
     ----------

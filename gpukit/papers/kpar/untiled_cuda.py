@@ -1,7 +1,7 @@
 """kPAR on a GPU without the tiles of the paper's section 4: the ablations of section 5.2, with the same answers.
 
 A thread takes a whole row, however long: of edges when pushing (kPAR_I), and of walks or start lists when adding up
-(kPAR_I and kPAR_IP1). All other steps are those of :mod:`gpukit.kpar.query_cuda`. Queries never begin together.
+(kPAR_I and kPAR_IP1). All other steps are those of :mod:`gpukit.kpar.query.answer_cuda`. Queries never begin together.
 """
 
 from dataclasses import replace
@@ -14,28 +14,29 @@ from numba import int64, uint32
 from gpukit.device.kernels import cuda, device, kernel
 from gpukit.device.launch import launch
 from gpukit.device.select import for_kernels
-from gpukit.kpar import ahead_cuda as ahead
-from gpukit.kpar import lists_cuda as lists
-from gpukit.kpar import push_cuda, query_cuda, rule
-from gpukit.kpar import sweep_cuda as sweeps
-from gpukit.kpar import team_cuda as teams
-from gpukit.kpar.estimate_cuda import forget_walked, propose
+from gpukit.kpar import rule
+from gpukit.kpar.batch import push_cuda as batched
+from gpukit.kpar.batch.prepared_cuda import Batch, CudaPrepared
+from gpukit.kpar.batch.workspace_cuda import BLOCK, Shape
 from gpukit.kpar.groups import Stopped
-from gpukit.kpar.prepared_cuda import Batch, CudaPrepared
 from gpukit.kpar.problem import Result, Sources
-from gpukit.kpar.query import Task
-from gpukit.kpar.refine_cuda import settle
+from gpukit.kpar.query import answer_cuda, push_cuda
+from gpukit.kpar.query import lists_cuda as lists
+from gpukit.kpar.query import sweep_cuda as sweeps
+from gpukit.kpar.query import team_cuda as teams
+from gpukit.kpar.query.answer import Task
+from gpukit.kpar.query.estimate_cuda import forget_walked, propose
+from gpukit.kpar.query.refine_cuda import settle
+from gpukit.kpar.query.select_cuda import IDS, KEYS
+from gpukit.kpar.query.stop_cuda import refused_at
 from gpukit.kpar.rule import goes_forward, threshold_of, unpacked
-from gpukit.kpar.select_cuda import IDS, KEYS
-from gpukit.kpar.space_cuda import BLOCK, Shape
-from gpukit.kpar.stop_cuda import refused_at
 
 any_walk_end, edge_part = for_kernels(rule.any_walk_end), for_kernels(rule.edge_part)
 
 
 @device
 def push_rows(items, size, collected, upcoming, edges, chances, counts, slot, threshold, team, phase):
-    """Push along all edges of the items' rows, a thread a row; :func:`gpukit.kpar.sweep_cuda.lengths` comes before."""
+    """Push along the edges of the items' rows, a thread a row, after :func:`gpukit.kpar.query.sweep_cuda.lengths`."""
     tid, block_size, small = cuda.threadIdx.x, cuda.blockDim.x, team.memory.small
     at = teams.counters(team, phase)
     lifted = teams.Staged(team.memory.other_stage, small, 1, upcoming, team.control, at, sweeps.LIFTED)
@@ -64,7 +65,7 @@ def push_rows(items, size, collected, upcoming, edges, chances, counts, slot, th
 
 @device
 def push(frontier, upcoming, size, listed, edges, chances, walks, slot, threshold, team, phase):
-    """Push as :func:`gpukit.kpar.push_cuda.push` does, and return what it returns."""
+    """Push as :func:`gpukit.kpar.query.push_cuda.push` does, and return what it returns."""
     n = len(edges.indptr) - 1
     rounds, pushed, pushed_along = int64(0), int64(0), int64(0)
     while size > 0:
@@ -137,7 +138,7 @@ def walked_to(v, walks, slot):
 
 @device
 def estimate(forward, least_reserve, sizes, met, edges, chances, walks, slot, threshold, among, team, phase):
-    """Write scores as :func:`gpukit.kpar.estimate_cuda.estimate` does, and return what it returns."""
+    """Write scores as :func:`gpukit.kpar.query.estimate_cuda.estimate` does, and return what it returns."""
     rank, members = team.block * cuda.blockDim.x + cuda.threadIdx.x, team.blocks * cuda.blockDim.x
     count, carriers = sizes
     reached = int64(0)
@@ -163,13 +164,13 @@ def estimate(forward, least_reserve, sizes, met, edges, chances, walks, slot, th
 _FORMS = tuple(product((None, "boolean[::1]"), (None, "uint64[::1]")))
 
 
-# whole: the loop of gpukit.kpar.query_cuda.answer, with other passes over rows
+# whole: the loop of gpukit.kpar.query.answer_cuda.answer, with other passes over rows
 @kernel(
-    *((among, ahead.EDGES, chances, "boolean", *query_cuda.REST) for among, chances in _FORMS),
-    max_registers=query_cuda.REGISTERS,
+    *((among, batched.EDGES, chances, "boolean", *answer_cuda.REST) for among, chances in _FORMS),
+    max_registers=answer_cuda.REGISTERS,
 )
 def answer(among, edges, chances, tiled, walks, into, sources, queries, first, blocks, asked, space, out):
-    """Answer queries; cooperative, like :func:`gpukit.kpar.query_cuda.answer` for queries that were not begun.
+    """Answer queries; cooperative, like :func:`gpukit.kpar.query.answer_cuda.answer` for queries that were not begun.
 
     Parameters
     ----------
@@ -192,17 +193,17 @@ def answer(among, edges, chances, tiled, walks, into, sources, queries, first, b
         phase = teams.team_barrier(team, phase)
         at = teams.counters(team, phase)
         if rank == 0:
-            control[at + query_cuda.NUMBER] = cuda.atomic.add(control, 0, 1)
+            control[at + answer_cuda.NUMBER] = cuda.atomic.add(control, 0, 1)
         phase = teams.team_barrier(team, phase)
-        q = control[at + query_cuda.NUMBER]
+        q = control[at + answer_cuda.NUMBER]
         if q >= queries:
             break
         met, listed, count_met, count = teams.Met(int64(0), False), True, int64(0), int64(0)
         least_reserve, step, worked, refused = int64(0), int64(0), int64(0), int64(-1)
-        size = ahead.take_sources(q, sources, queries, slot, rank, members)
+        size = batched.take_sources(q, sources, queries, slot, rank, members)
         phase = teams.team_barrier(team, phase)
         while refused != 0:
-            row = 2 + step * query_cuda.TRACED
+            row = 2 + step * answer_cuda.TRACED
             threshold = threshold_of(asked.rhos[step])
             floor = max(least_reserve, int64(1))
             if step > 0:
@@ -251,7 +252,7 @@ def answer(among, edges, chances, tiled, walks, into, sources, queries, first, b
                 if refused == 0 and count > 0 and len(into.begin) > 0:
                     phase, turn = settle(
                         Stopped(step, count, least_reserve, worked, final, exact, forward), edges, chances, walks, into,
-                        asked, slot, top, out[q, 2 + steps * query_cuda.TRACED + 2 * asked.k :], team, phase, turn,
+                        asked, slot, top, out[q, 2 + steps * answer_cuda.TRACED + 2 * asked.k :], team, phase, turn,
                     )  # fmt: skip
                 forget_walked(reached, slot, team)
             if rank == 0:
@@ -262,11 +263,11 @@ def answer(among, edges, chances, tiled, walks, into, sources, queries, first, b
         length = min(int64(asked.k), count)
         if rank == 0:
             out[q, 0], out[q, 1] = length, step
-        row, i = 2 + steps * query_cuda.TRACED, rank
+        row, i = 2 + steps * answer_cuda.TRACED, rank
         while i < length:
             out[q, row + i], out[q, row + asked.k + i] = top[KEYS, i], top[IDS, i]
             i += members
-        query_cuda.leave_clean(met, slot, team)
+        answer_cuda.leave_clean(met, slot, team)
 
 
 class UntiledPrepared(CudaPrepared):
@@ -282,7 +283,7 @@ class UntiledPrepared(CudaPrepared):
         return made
 
     def answers(self, task: Task, threads: int, shape: Shape | None) -> Result:
-        """Answer a batch as :meth:`gpukit.kpar.prepared_cuda.CudaPrepared.answers`; no queries begin together."""
+        """Answer a batch as :meth:`gpukit.kpar.batch.prepared_cuda.CudaPrepared.answers`; no queries begin together."""
         return super().answers(task, threads, replace(shape or Shape(), together=1))
 
     def _launch(self, sources: Sources, first: int, last: int, batch: Batch, shape: Shape, width: int) -> np.ndarray:

@@ -1,0 +1,271 @@
+"""Graph and index on a GPU, and batches of queries on it (kernel: ``answer_cuda.py``)."""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpukit.device.arrays import Buffer, Far, free_memory, on_gpu, xp
+from gpukit.device.launch import launch
+from gpukit.device.memory import check_budget
+from gpukit.device.philox import Stream, stream_tag
+from gpukit.device.placing import Placement
+from gpukit.device.select import simulated
+from gpukit.graph.csr import Graph
+from gpukit.kpar.batch.heads_cuda import Heads, heads_of
+from gpukit.kpar.batch.push_cuda import clean_up, propose_all, push_ahead
+from gpukit.kpar.batch.starts_cuda import gather_together
+from gpukit.kpar.batch.workspace_cuda import BLOCK, BYTES_PER_VERTEX, Shape, Space
+from gpukit.kpar.groups import Asked, Edges, Tails, Walks
+from gpukit.kpar.index.build import Index, light_index
+from gpukit.kpar.index.build_cuda import forward_rows, on_host
+from gpukit.kpar.problem import CONTENDERS, TRACE, WALKS_AN_EDGE, Constants, Result, Sources
+from gpukit.kpar.query import answer_cuda
+from gpukit.kpar.query.answer import Ready, Task
+from gpukit.kpar.query.refine_cpu import in_edges
+from gpukit.kpar.query.team_cuda import Space as TeamSpace
+from gpukit.kpar.rows_cuda import to_host, transposed
+from gpukit.kpar.weights_cuda import BYTES_PER_EDGE, edge_chances
+
+ANSWERING = 16
+"""Teams that take on queries which were begun together: with more a query that goes on alone takes longer."""
+
+ROWS_BY_START, ROWS_BY_END = Walks._fields[:3], Walks._fields[3:7]
+"""Names of the arrays of an index by start and by end."""
+
+ENTRIES = ("row_ends", "row_freqs", "starts", "frequencies")
+"""Names of those with an element for each entry, or each frequent one; start lists, which are read most, last: arrays
+that are equally large go to host memory in this order."""
+
+
+class Batch(NamedTuple):
+    """What kernels read for a batch, as they take it (:func:`gpukit.kpar.query.answer_cuda.answer`)."""
+
+    among: Any
+    edges: Edges
+    chances: Any
+    walks: Walks
+    tails: Tails
+    asked: Asked
+
+    def places(self) -> int:
+        """Return how many of the best a query keeps: those of its answer, and the contenders behind it."""
+        return self.asked.k + (CONTENDERS // 2 if len(self.tails.begin.array) > 0 else 0)
+
+
+@dataclass(eq=False)
+class CudaPrepared(Ready):
+    """A graph and its index in the memory of a GPU, ready for queries.
+
+    Attributes
+    ----------
+    graph : Graph
+    index : Index
+        Their arrays in host or device memory.
+    constants : Constants
+    gpu : int
+        CUDA device number.
+    arrays : dict of Buffer
+        Graph and index on the device; ``chances`` of the edges too, where they are weighted.
+    space : Space
+    light : bool
+        Whether walks are drawn again by queries: the index holds no rows, or they do not fit onto the GPU.
+    heads : Heads or None
+        Those of the edges, once queries began together.
+    """
+
+    gpu: int
+    arrays: dict[str, Buffer]
+    space: Space
+    light: bool
+    heads: Heads | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, graph: Graph, index: Index, gpu: int = 0) -> "CudaPrepared":
+        """Copy a graph and an index that was built on it to a GPU (:meth:`of_each`)."""
+        return cls.of_each(graph, index, (gpu,))[0]
+
+    @classmethod
+    def of_each(cls, graph: Graph, index: Index, gpus: Sequence[int]) -> "list[CudaPrepared]":
+        """Copy a graph and an index that was built on it to GPUs; arrays that are there already are not copied.
+
+        Edges that do not fit lie on several GPUs together or in host memory (``device/placing.py``). Rows that do not
+        are left out (``light``), and walks drawn again. Where edges lie elsewhere, a word through the bus for each
+        step, rows do too, which are read in sequence; and those of an updatable index, whose walks are never drawn
+        again.
+
+        Raises
+        ------
+        DeviceError
+            If not even vertices and counts fit.
+        """
+        kept = {"indptr": graph.indptr, "indices": graph.indices, "walks": index.walks, "arrivals": index.arrivals}
+        working = (BYTES_PER_VERTEX + 32) * graph.n
+        beside = {"working space": working}
+        if index.params.weighted:
+            beside["edge weights"] = BYTES_PER_EDGE * graph.m
+        placed, held, free = Placement(kept, ("indices",), beside, "use --device cpu", gpus=gpus), [], []
+        for gpu in gpus:
+            with on_gpu(gpu):
+                held.append(placed.here())
+                if index.params.weighted:
+                    held[-1]["chances"] = Buffer(edge_chances(graph))
+                free.append(free_memory())
+        rows = {name: getattr(index, name) for name in ROWS_BY_END}
+        # Forward rows are made from sorted pairs: two words an entry, twice while they are sorted.
+        sorting = 0 if index.forward is not None and _missing(dict(enumerate(index.forward))) == 0 else 40
+        lacking = working + _missing(rows) + sorting * len(index.starts) > min(free)
+        light = index.light or (lacking and not index.updatable and not isinstance(held[0]["indices"], Far))
+        elsewhere = None
+        if lacking and not light:
+            with on_gpu(gpus[0]):
+                forward = index.forward or on_host(index).with_forward().forward
+            assert forward is not None
+            rows |= dict(zip(ROWS_BY_START, forward, strict=True))
+            elsewhere = Placement(rows, ENTRIES, {"working space": working}, "use --device cpu", share=1, gpus=gpus)
+        constants, prepared = Constants.of(graph.n, graph.m, index.params), []
+        for gpu, arrays in zip(gpus, held, strict=True):
+            with on_gpu(gpu):
+                arrays |= _rows_here(graph.n, index, light) if elsewhere is None else elsewhere.here()
+                order = xp.argsort(-arrays["arrivals"].array, kind="stable")
+                arrays["by_arrivals"] = Buffer(order.astype(np.int32))
+                prepared.append(cls(graph, index, constants, gpu, arrays, Space(graph.n, graph.m), light))
+        return prepared
+
+    def answers(self, task: Task, threads: int, shape: Shape | None) -> Result:
+        """Answer a batch, a launch after the other."""
+        sources, among, steps, asked, tails, progress = task
+        named, shape, refined = None if among is None else Buffer(among), shape or Shape(), len(tails.begin) > 0
+        batch = self._batch(named and named.view, asked, tails)
+        if self.light:
+            shape = replace(shape, together=1)
+        width = 2 + len(steps) * len(TRACE) + (3 if refined else 2) * asked.k
+        rows, order = np.empty((len(sources), width), np.int64), self._order(sources, shape)
+        sources = sources.take(order)
+        for first, last in self.space.launches(len(sources), width, shape):
+            rows[order[first:last]] = self._launch(sources, first, last, batch, shape, width)
+            if progress is not None:
+                progress(last, len(sources))
+        return _unpacked(rows, asked.k, steps, refined)
+
+    def on_device(self) -> AbstractContextManager[Any]:
+        """Return the context in which the GPU is the current one."""
+        return on_gpu(self.gpu)
+
+    def placed(self, array: np.ndarray) -> Any:
+        """Return an array on the GPU."""
+        return Buffer(array)
+
+    def _order(self, sources: Sources, shape: Shape) -> np.ndarray:
+        """Return the order of queries: those that start together at once, those without an edge to push along last."""
+        order = np.arange(len(sources))
+        if self.space.teams(len(sources), shape)[1] > 1:
+            indptr, vertices = self.arrays["indptr"].array, xp.asarray(sources.vertices)
+            degrees = to_host(indptr[vertices + 1] - indptr[vertices])
+            order = np.argsort(np.add.reduceat(degrees, sources.offsets[:-1]) == 0, kind="stable")
+        return order
+
+    def _batch(self, among: Any, asked: Asked, tails: Tails) -> Batch:
+        """Return what kernels read for a batch."""
+        index, a = self.index, self.arrays
+        rows = (a[name].view for name in (*ROWS_BY_START, *ROWS_BY_END, "walks", "arrivals", "by_arrivals"))
+        return Batch(
+            among=among,
+            edges=Edges(a["indptr"].view, a["indices"].view, np.uint64(index.params.one_minus_alpha)),
+            chances=a["chances"].view if "chances" in a else None,
+            walks=Walks._make((*rows, self.light, np.uint64(index.seed), stream_tag(Stream.WALK))),
+            tails=Tails._make(buffer.view for buffer in tails),
+            asked=Asked._make(getattr(one, "view", one) for one in asked),
+        )
+
+    def _heads(self) -> Heads:
+        """Return the heads of the edges, as kernels take them, with ω beside them; made once."""
+        if self.heads is None:
+            self.heads = heads_of(self.graph.n, self.arrays["indices"], self.arrays["walks"].array)
+        return self.heads._replace(words=self.heads.words.view)
+
+    def in_edges(self) -> Tails:
+        """Return :class:`Tails` as Buffers; where the device lacks room the host makes them, and keeps the tails."""
+        n, m, advice = self.graph.n, self.graph.m, "use --device cpu, or --depth auto"
+        self.heads = None  # only save time, and are made again where there is room
+        needs, free = {"in-edges": 4 * m + 16 * n, "sorting them": 16 * m}, free_memory(tidied=True)
+        working = BYTES_PER_VERTEX * n
+        if sum(needs.values()) + working > free and isinstance(self.graph.indices, np.ndarray):
+            into = in_edges(self.graph, to_host(self.index.arrivals))
+            return Tails(**Placement(into._asdict(), ("tails",), {"working space": working}, advice).here())
+        check_budget(needs, free, f"GPU {self.gpu}", advice)
+        begin, tails = transposed(self.graph)
+        sums = xp.zeros(m + 1, np.int64)
+        sums[1:] = xp.cumsum(self.arrays["arrivals"].array[tails])
+        return Tails(Buffer(begin), Buffer(tails), Buffer(xp.diff(begin) + xp.diff(sums[begin]) // WALKS_AN_EDGE))
+
+    def _launch(self, sources: Sources, first: int, last: int, batch: Batch, shape: Shape, width: int) -> np.ndarray:
+        """Answer the queries ``first`` … ``last`` - 1; returns the kernel's rows, ``width`` words each."""
+        queries, places = last - first, batch.places()
+        source, out = self.space.sources(sources, first, last), self.space.out(queries, width)
+        *given, asked = batch
+
+        def arguments(blocks: int, space: TeamSpace) -> tuple:
+            return *given, source, queries, begun, blocks, asked, space, out.view
+
+        begun = 0
+        teams, blocks, together = self.space.spread(answer_cuda.answer, arguments, queries, places, shape)
+        slots = teams * together
+        if together > 1 and not (simulated() or shape.blocks):
+            teams = min(slots, ANSWERING)
+            blocks = self.space.blocks(answer_cuda.answer, (), teams)
+        for begun in range(0, queries, slots if together > 1 else queries):
+            space = self.space.arrays(slots // together, together, places)
+            if together > 1:
+                self._begin(source, queries, begun, slots, batch, space)
+            launch(answer_cuda.answer, teams * blocks, BLOCK, *arguments(blocks, space))
+            if together > 1:
+                clean_up(slots, self.space.marks, space)
+        return out.host()
+
+    def _begin(self, source: Any, queries: int, first: int, slots: int, batch: Batch, space: TeamSpace) -> None:
+        """Begin the queries from ``first`` on, one in each slot, up to the scores of those that read start lists."""
+        ahead = self.space.ahead
+        assert ahead is not None
+        among, edges, chances, walks, _, asked = batch
+        push_ahead(
+            self.graph, source, queries, first, among, edges, self._heads(), chances, walks, asked.rhos, ahead, space
+        )  # fmt: skip
+        taken = min(slots, queries - first)
+
+        def arguments(blocks: int) -> tuple:
+            return blocks, taken, asked.k, asked.rhos, asked.patience, walks, among, space
+
+        blocks = 1 if simulated() else self.space.blocks(propose_all, arguments(1), taken)
+        teams = taken if simulated() else min(taken, self.space.blocks(propose_all, arguments(1), 1))
+        launch(propose_all, teams * blocks, BLOCK, *arguments(blocks))
+        self.space.clear_control()
+        gather_together(slots, self.graph.n, walks, space)
+        self.space.clear_control()
+
+
+def _rows_here(n: int, index: Index, light: bool) -> dict[str, Buffer]:
+    """Return the rows of an index on the current GPU, empty ones of a light one; forward rows may be made there."""
+    held = light_index(index.params, index.seed, index.walks, index.arrivals, None) if light else index
+    rows = {name: Buffer(getattr(held, name)) for name in ROWS_BY_END}
+    forward = held.forward
+    if forward is None:
+        forward = forward_rows(n, *(rows[name].array for name in ROWS_BY_END))
+    return rows | {name: Buffer(a) for name, a in zip(ROWS_BY_START, forward, strict=True)}
+
+
+def _missing(arrays: dict) -> int:
+    """Return the bytes of the arrays that are not in device memory."""
+    return sum(array.nbytes for array in arrays.values() if isinstance(array, np.ndarray))
+
+
+def _unpacked(rows: np.ndarray, k: int, schedule: list, refined: bool) -> Result:
+    """Return the result that the kernel's rows hold."""
+    end = 2 + len(schedule) * len(TRACE)
+    traces = rows[:, 2:end].reshape(len(rows), len(schedule), len(TRACE))
+    steps = rows[:, 1].astype(np.int32)
+    scores, nodes = rows[:, end : end + k], rows[:, end + k : end + 2 * k]
+    certain = rows[:, end + 2 * k :] if refined else None
+    return Result.of_rows(rows[:, 0], nodes, scores, steps, traces, schedule, certain)

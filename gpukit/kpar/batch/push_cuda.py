@@ -1,0 +1,397 @@
+"""The first pushes of many queries on a GPU, all at once, before teams of blocks take the queries on.
+
+A query pushes in rounds: it takes the residues of its frontier, then pushes them along the edges. In the kernel of all
+steps (``query/answer_cuda.py``) a team of blocks waits after each until all of them are done. Here the rounds of many
+queries, each in a *slot*, are kernels of their own, of which a multiprocessor holds more threads, and a warp shares out
+the edges of a few vertices without looking at others.
+"""
+
+from typing import Any
+
+from numba import int32, int64, uint32, uint64
+
+from gpukit.device.arrays import Buffer
+from gpukit.device.kernels import cuda, device, group, kernel
+from gpukit.device.launch import launch
+from gpukit.device.select import for_kernels, simulated
+from gpukit.device.warp_cuda import warp_fence
+from gpukit.graph.csr import Graph
+from gpukit.kpar import rule
+from gpukit.kpar.batch.heads_cuda import HEADS, Heads, walks_within
+from gpukit.kpar.groups import Edges, Walks
+from gpukit.kpar.query import lists_cuda as lists
+from gpukit.kpar.query import team_cuda as teams
+from gpukit.kpar.query.estimate_cuda import propose
+from gpukit.kpar.query.starts_cuda import add_for_warp
+from gpukit.kpar.query.team_cuda import PREFIX_SUMS, SMALL, SPACE, STAGE, Space
+from gpukit.kpar.rule import goes_forward, threshold_of
+
+BLOCK, LANES = (4, 1) if simulated() else (256, 32)
+"""Threads of a block, a power of two, and of a warp."""
+
+WARPS = BLOCK // LANES
+
+REGISTERS = 64
+"""Registers a thread of the larger kernels may take."""
+
+BLOCKS = 2 if simulated() else 4096
+"""Blocks of a launch, for all slots: ``blockIdx.y`` is the slot."""
+
+VERTICES_A_BLOCK, PUSHING = 1 << 14, 1024
+"""Vertices of the graph for each block that pushes for a slot, and blocks at most: so many that a GPU holds those of a
+few slots, one slot after the other, whose residues its cache then keeps."""
+
+ITEMS = 4
+"""Vertices of the frontier whose edges a warp pushes along together."""
+
+EACH = 2
+"""Of these edges those that a thread has under way at a time."""
+
+PIECE = 2 if simulated() else 128
+"""Edges of a row that a warp takes at most: longer ones are cut, so that no warp is long at work on its own."""
+
+ROUNDS_AT_ONCE = 3 if simulated() else 8
+"""Rounds that are launched before the host asks whether any query goes on; those without a frontier cost some µs."""
+
+SIZE, PIECES, ROUNDS, PUSHED, ALONG = 0, 2, 4, 5, 6
+WAITS, COUNT, LEAST_RESERVE, ENTRIES, WALKS_MAX, COARSE = 7, 8, 9, 10, 11, 12
+"""Words of a slot's row of ``ahead``: sizes of the frontier and of the list of pieces, of even and of odd rounds; the
+rounds, vertices pushed, and edges pushed along; whether the query waits for what start lists bring, its candidates, the
+k-th largest reserve, and the entries of the lists; two numbers of :class:`gpukit.kpar.groups.Threshold`."""
+
+LISTING, VALUING = 1, 2
+"""The phases whose :func:`gpukit.kpar.query.team_cuda.counters` :func:`list_all` and :func:`value_all` leave."""
+
+LISTED, VALUED, AHEAD = 16 * LISTING, 16 * VALUING, 48
+"""Where these lie in the row; its length."""
+
+edge_part = for_kernels(rule.edge_part)
+
+
+@device
+def take_sources(q, sources, queries, slot, rank, members):
+    """Give the sources of a query their mass, and make them the frontier; returns how many there are."""
+    size = sources[q + 1] - sources[q]
+    first_vertex = queries + 1 + sources[q]
+    first_mass = first_vertex + sources[queries]
+    i = rank
+    while i < size:
+        v = sources[first_vertex + i]
+        slot.residue[v] = sources[first_mass + i]
+        cuda.atomic.or_(slot.marks, v >> 5, uint32(1) << uint32(v & 31))
+        slot.frontier[i] = v
+        i += members
+    return size
+
+
+_i32, _i64, _u32, _int = "int32[::1]", "int64[::1]", "uint32[::1]", "int64"
+_flag, _seed = "boolean", "uint64"
+EDGES = group(Edges, _i64, _i32, _seed)
+WALKS = group(Walks, _i64, _i32, _u32, _i64, _i32, _i64, _u32, _u32, _i64, _i32, _flag, _seed, _int)
+
+
+@kernel((_i64, _int, _int, _i64, SPACE))
+def begin_all(sources, queries, first, rhos, space):
+    """Begin the queries from ``first`` on, one in each slot; a block owns a slot."""
+    own, tid, q = cuda.blockIdx.x, cuda.threadIdx.x, first + cuda.blockIdx.x
+    row = space.ahead[own]
+    i = tid
+    while i < AHEAD:
+        row[i] = 0
+        i += cuda.blockDim.x
+    cuda.syncthreads()
+    if tid == 0:
+        _, row[WALKS_MAX], row[COARSE] = threshold_of(rhos[0])
+    if q < queries:
+        size = take_sources(q, sources, queries, teams.slot_of(space, own), tid, cuda.blockDim.x)
+        if tid == 0:
+            row[SIZE] = size
+
+
+@kernel((_int, _int, EDGES, None, SPACE), (_int, _int, EDGES, "uint64[::1]", SPACE))
+def take_all(parity, piece, edges, chances, space):
+    """Take the residues of the frontiers of all slots, the first half of a round; a thread owns a vertex of a slot.
+
+    What each edge takes goes to ``scores``, or with ``chances`` (else None) what all of them take; the rest stays in
+    ``reserve``. Rows of more than ``piece`` edges are listed in ``limits``, piece by piece, a warp a row.
+    Reads and writes five words of a vertex at random places.
+    """
+    own, rank, members = cuda.blockIdx.y, cuda.grid(1), cuda.gridsize(1)
+    cut = cuda.shared.array(1, int32)
+    places = cuda.shared.array((BLOCK, 3), int64)
+    slot, row = teams.slot_of(space, own), space.ahead[own]
+    frontier, size, along = slot.frontier, row[SIZE + parity], int64(0)
+    if parity == 1:
+        frontier = slot.upcoming
+    if rank == 0:
+        row[SIZE + 1 - parity], row[PIECES + 1 - parity] = 0, 0
+        if size > 0:
+            row[ROUNDS] += 1
+            row[PUSHED] += size
+    j = int64(rank)
+    while j - cuda.threadIdx.x < size:
+        cuda.syncthreads()
+        if cuda.threadIdx.x == 0:
+            cut[0] = 0
+        cuda.syncthreads()
+        if j < size:
+            v = int64(frontier[j])
+            taken = slot.residue[v]
+            slot.residue[v] = 0
+            length = edges.indptr[v + 1] - edges.indptr[v]
+            share, shares = int64(0), length if chances is None else int64(1)
+            if length > 0:
+                share = int64(rule.passed_on(uint64(taken), edges.one_minus_alpha) // uint64(shares))
+            slot.reserve[v] += taken - shares * share
+            slot.scores[j] = share
+            if share > 0:
+                along += length
+                if length > piece:
+                    i, count = cuda.atomic.add(cut, 0, 1), (length + piece - 1) // piece
+                    places[i, 0], places[i, 1] = cuda.atomic.add(row, PIECES + parity, count), count
+                    places[i, 2] = j
+        cuda.syncthreads()
+        i = cuda.threadIdx.x // LANES
+        while i < cut[0]:
+            part = int64(cuda.threadIdx.x % LANES)
+            while part < places[i, 1]:
+                slot.limits[places[i, 0] + part] = part << 32 | places[i, 2]
+                part += LANES
+            i += WARPS
+        j += members
+    add_for_warp(row, ALONG, along)
+
+
+@kernel(
+    (_int, _int, EDGES, HEADS, None, _u32, _i64, SPACE),
+    (_int, _int, EDGES, HEADS, "uint64[::1]", _u32, _i64, SPACE),
+    max_registers=REGISTERS,
+)
+def push_all(parity, piece, edges, heads, chances, counts, rhos, space):
+    """Push along the edges of the frontiers of all slots, the second half of a round.
+
+    A warp owns ITEMS rows, or a piece of one, and each of its threads EACH of their edges at a time.
+
+    An edge costs 4 bytes read (20 along weighted edges, 8 of them read a moment before) and an 8-byte atomic add, and
+    for a vertex without residue one of a mark; ω is read where what stands with the head does not decide.
+    Vertices lifted over their thresholds make the next frontier.
+    """
+    own, lane, warp = cuda.blockIdx.y, cuda.threadIdx.x % LANES, cuda.threadIdx.x // LANES
+    lengths = cuda.shared.array((WARPS, ITEMS), int32)
+    begins = cuda.shared.array((WARPS, ITEMS), int64)
+    values = cuda.shared.array((WARPS, ITEMS), int64)
+    firsts, lasts = begins, values
+    if chances is not None:
+        firsts = cuda.shared.array((WARPS, ITEMS), int64)
+        lasts = cuda.shared.array((WARPS, ITEMS), int64)
+    slot, row = teams.slot_of(space, own), space.ahead[own]
+    frontier, upcoming = slot.frontier, slot.upcoming
+    if parity == 1:
+        frontier, upcoming = slot.upcoming, slot.frontier
+    size, pieces, rho, walks_max = row[SIZE + parity], row[PIECES + parity], rhos[0], row[WALKS_MAX]
+    mask = (int64(1) << heads.bits) - 1
+    words, olds = cuda.local.array(EACH, int64), cuda.local.array(EACH, int64)
+    brings = cuda.local.array(EACH, int64)
+    work = int64(cuda.blockIdx.x * WARPS + warp)
+    while work < pieces + (size + ITEMS - 1) // ITEMS:
+        warp_fence()
+        i = lane
+        while i < ITEMS:
+            j, skipped = int64(size), int64(0)
+            if work >= pieces:
+                j = (work - pieces) * ITEMS + i
+            elif i == 0:
+                j, skipped = slot.limits[work] & 0xFFFFFFFF, (slot.limits[work] >> 32) * piece
+            lengths[warp, i] = 0
+            if j < size and slot.scores[j] > 0:
+                v = int64(frontier[j])
+                begin, end = edges.indptr[v], edges.indptr[v + 1]
+                values[warp, i], begins[warp, i] = slot.scores[j], begin + skipped
+                if work < pieces or end - begin <= piece:
+                    lengths[warp, i] = min(end - begin - skipped, piece)
+                if chances is not None:
+                    firsts[warp, i], lasts[warp, i] = begin, end - 1
+            i += LANES
+        warp_fence()
+        # The edges of the rows lie one behind the other; a thread takes every LANES-th of them, EACH at a time.
+        total = int32(0)
+        for i in range(ITEMS):
+            total += lengths[warp, i]
+        e = int32(lane)
+        while e - lane < total:
+            for each in range(EACH):
+                i, place = int32(0), int32(e + each * LANES)
+                brings[each] = 0
+                if place < total:
+                    for _ in range(ITEMS - 1):
+                        if place >= lengths[warp, i]:
+                            place -= lengths[warp, i]
+                            i += int32(1)
+                    edge, value = begins[warp, i] + place, values[warp, i]
+                    words[each] = int64(heads.words[uint64(edge)])
+                    if chances is not None:
+                        value = edge_part(value, chances, edge, firsts[warp, i], lasts[warp, i])
+                    brings[each] = value
+            warp_fence()
+            for each in range(EACH):
+                if brings[each] > 0:
+                    olds[each] = cuda.atomic.add(slot.residue, uint64(words[each] & mask), brings[each])
+            warp_fence()
+            for each in range(EACH):
+                value = brings[each]
+                if value > 0:
+                    old, u = olds[each], words[each] & mask
+                    if old == 0:
+                        cuda.atomic.or_(slot.marks, u >> 5, uint32(1) << uint32(u & 31))
+                    w, largest = walks_within(words[each], heads)
+                    if w <= walks_max and old + value > w * rho and old <= min(largest, walks_max) * rho:
+                        if w < largest:
+                            w = int64(counts[uint64(u)])
+                        if w > 0 and w <= walks_max and old <= w * rho and old + value > w * rho:
+                            upcoming[cuda.atomic.add(row, SIZE + 1 - parity, 1)] = u
+            e += int32(EACH * LANES)
+        work += cuda.gridDim.x * WARPS
+
+
+@device
+def alone(row, memory):
+    """Return the blocks of a launch that work on a slot as a team that needs not wait; counters lie in ``row``."""
+    return teams.Team(row, -teams.COUNTERS, cuda.blockIdx.x, cuda.gridDim.x, memory)
+
+
+@kernel((SPACE,))
+def list_all(space):
+    """List the vertices met of each slot (:func:`gpukit.kpar.query.lists_cuda.list_met`); clear SPARE's bits."""
+    own = cuda.blockIdx.y
+    sums = cuda.shared.array(PREFIX_SUMS, int64)
+    small = cuda.shared.array(SMALL, int32)
+    stage = cuda.shared.array(STAGE, int32)
+    teams.clear(small)
+    cuda.syncthreads()
+    team = alone(space.ahead[own], teams.Memory(sums, sums, stage, stage, small))
+    slot = teams.slot_of(space, own)
+    i = int64(cuda.grid(1))
+    while i < (len(slot.spare) + 63) // 64:
+        slot.spare[i] = 0
+        i += cuda.gridsize(1)
+    lists.list_met(slot, team, LISTING)
+
+
+@kernel((WALKS, None, SPACE), (WALKS, "boolean[::1]", SPACE), max_registers=REGISTERS)
+def value_all(walks, among, space):
+    """Find what walks carry (:func:`gpukit.kpar.query.lists_cuda.value_walks`) in each slot."""
+    own = cuda.blockIdx.y
+    sums = cuda.shared.array(PREFIX_SUMS, int64)
+    small = cuda.shared.array(SMALL, int32)
+    stage = cuda.shared.array(STAGE, int32)
+    other_stage = cuda.shared.array(STAGE, int32)
+    teams.clear(small)
+    cuda.syncthreads()
+    row = space.ahead[own]
+    team = alone(row, teams.Memory(sums, sums, stage, other_stage, small))
+    met = teams.met_of(row[LISTED + lists.IN_ALL], True, len(walks.counts))
+    lists.value_walks(met, teams.slot_of(space, own), walks, int64(1), row[COARSE], False, among, team, VALUING)
+
+
+@kernel(
+    (_int, _int, _int, _i64, _i64, WALKS, None, SPACE),
+    (_int, _int, _int, _i64, _i64, WALKS, "boolean[::1]", SPACE),
+    max_registers=REGISTERS,
+)
+def propose_all(blocks, queries, k, rhos, patience, walks, among, space):
+    """Find the candidates of the queries that are tested now (:func:`gpukit.kpar.query.estimate_cuda.propose`).
+
+    Cooperative, teams of ``blocks`` blocks of at most 512 threads (a power of two); each takes every so-many-th of the
+    ``queries`` slots. Queries that are to read start lists wait for these.
+    """
+    cuda.cg.this_grid().sync()
+    number, block = int64(cuda.blockIdx.x // blocks), cuda.blockIdx.x % blocks
+    memory = teams.block_memory()
+    teams.clear(memory.small)
+    cuda.syncthreads()
+    team = teams.Team(space.control, 1 + number * teams.CONTROL, block, blocks, memory)
+    threshold, phase, turn = threshold_of(rhos[0]), int64(1), 0
+    own = number
+    while own < queries:
+        row = space.ahead[own]
+        if row[VALUED + lists.RESIDUE_LEFT] == 0 or len(rhos) == 1 or row[ALONG] >= patience[0]:
+            met = teams.met_of(row[LISTED + lists.IN_ALL], True, len(walks.counts))
+            least_reserve, count, entries, phase, turn = propose(
+                row[VALUED + lists.LARGE], int64(1), k, met, walks, teams.slot_of(space, own), threshold, among, team,
+                phase, turn,
+            )  # fmt: skip
+            phase = teams.team_barrier(team, phase)
+            if block == 0 and cuda.threadIdx.x == 0:
+                row[COUNT], row[LEAST_RESERVE], row[ENTRIES] = count, least_reserve, entries
+                row[WAITS] = int64(not goes_forward(least_reserve, row[VALUED + lists.FORWARD_ENTRIES], entries))
+        own += cuda.gridDim.x // blocks
+
+
+@kernel((SPACE,))
+def clean_all(space):
+    """Set what the queries of all slots wrote to zero again, but their marks; a warp owns LANES words of these.
+
+    A vertex is written where any of the same sector of 32 bytes has a mark, four of residue and reserve and sixteen
+    units: a sector of which only a part is written would be read first.
+    """
+    own, lane, warp = cuda.blockIdx.y, cuda.threadIdx.x % LANES, cuda.threadIdx.x // LANES
+    words = cuda.shared.array((WARPS, LANES), uint32)
+    residue, reserve, units = space.long[own, teams.RESIDUE], space.long[own, teams.RESERVE], space.units[own]
+    n, length = len(residue), space.marks.shape[1]
+    first = (cuda.blockIdx.x * WARPS + warp) * LANES
+    while first < length:
+        warp_fence()
+        words[warp, lane] = space.marks[own, min(first + lane, length - 1)]
+        warp_fence()
+        for i in range(min(LANES, length - first)):
+            word = words[warp, i]
+            if word > 0:
+                for part in range(32 // LANES):
+                    j = part * LANES + lane
+                    v = (first + i) * 32 + j
+                    if word >> uint32(j & 28) & uint32(15) and v < n:
+                        residue[v] = 0
+                        reserve[v] = 0
+                    if word >> uint32(j & 16) & uint32(0xFFFF) and v < n:
+                        units[v] = 0
+        first += cuda.gridDim.x * WARPS * LANES
+
+
+def longest_piece(n: int, m: int) -> int:
+    """Return the edges of the longest piece of a row: so many that no frontier has more than n pieces.
+
+    Of m edges, longer rows are at most m / piece, and pieces as many more than they.
+    """
+    return max(PIECE, -(-2 * m // n))
+
+
+def push_ahead(
+    graph: Graph, sources: Any, queries: int, first: int, among: Any, edges: Edges, heads: Heads, chances: Any,
+    walks: Walks, rhos: Any, ahead: Buffer, space: Space,
+) -> None:  # fmt: skip
+    """Push for the queries from ``first`` on, one in each slot, until no residue is above its threshold.
+
+    Afterwards the vertices met are listed, and what walks from them carry is known, as after the first push of
+    :func:`gpukit.kpar.query.answer_cuda.answer`, whose arguments these are. ``ahead`` has a row for each slot.
+    """
+    slots, piece = len(ahead), longest_piece(graph.n, graph.m)
+    launch(begin_all, slots, BLOCK, sources, queries, first, rhos, space)
+    grid, parity, going = (max(1, BLOCKS // slots), slots), 0, True
+    pushing = max(grid[0], min(graph.n // VERTICES_A_BLOCK, PUSHING)), slots
+    while going:
+        for _ in range(ROUNDS_AT_ONCE):
+            launch(take_all, grid, BLOCK, parity, piece, edges, chances, space)
+            launch(push_all, pushing, BLOCK, parity, piece, edges, heads, chances, walks.counts, rhos, space)
+            parity = 1 - parity
+        going = bool(ahead.host()[:, SIZE + parity].any())
+    launch(list_all, grid, BLOCK, space)
+    launch(value_all, grid, BLOCK, walks, among, space)
+
+
+def clean_up(slots: int, marks: Buffer, space: Space) -> None:
+    """Make all that was written by the queries in so many slots zero again."""
+    launch(clean_all, (max(1, BLOCKS // slots), slots), BLOCK, space)
+    marks.array.fill(0)
+
+
+"""The types of graph and index, in signatures of kernels."""

@@ -1,0 +1,178 @@
+"""The working space of queries on a GPU, and how many are at work at a time."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpukit.device.arrays import Buffer, free_memory
+from gpukit.device.launch import cooperative_grid
+from gpukit.device.select import simulated
+from gpukit.kpar.batch import push_cuda
+from gpukit.kpar.problem import Sources
+from gpukit.kpar.query import select_cuda, team_cuda
+from gpukit.kpar.query.team_cuda import TOGETHER
+from gpukit.kpar.query.team_cuda import Space as TeamSpace
+
+BLOCK = 4 if simulated() else 512
+BYTES_PER_VERTEX = 8 * team_cuda.LONG_ROWS + 4 * team_cuda.SHORT_ROWS + 2 + 1
+"""Room that each slot of a team takes for a vertex, its unit and its mark."""
+
+AT_WORK = 20_000_000
+"""Vertices that the teams at work have room for, all together: with more they push each other out of the cache."""
+
+GROUPS = 32 // TOGETHER
+"""Groups of TOGETHER queries that begin together: with fewer a GPU has not enough to do."""
+
+LARGE = 2_000_000
+"""Vertices above which queries read start lists together, if there are enough of them: their units leave the cache."""
+
+EDGES_A_BLOCK, FEWEST_BLOCKS = 100_000, 8
+"""Edges of the graph for each block that answers a query with others, and blocks at least: more only wait longer."""
+
+AHEAD = 1 << 26
+"""Most words of answers that one launch leaves in device memory."""
+
+A_LAUNCH = 64
+"""Queries of a launch for each team: a team of an H200 took 4 to 17 ms for one on graphs of 0.5 million to 1.6 billion
+edges (docs/kpar.md), so that progress and Ctrl-C get their turn about once a second."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How the work of a query is spread; answers depend on none of it.
+
+    Attributes
+    ----------
+    teams : int
+        Queries at a time; 0 chooses.
+    blocks : int
+        Blocks that answer a query together; 0 chooses.
+    together : int
+        Slots for each of the teams, in which queries begin together: 1 (none do) or ``TOGETHER``, or fewer for one
+        team; 0 chooses. Those of a light index begin alone.
+    """
+
+    teams: int = 0
+    blocks: int = 0
+    together: int = 0
+
+
+class Space:
+    """Working space of the kernels for a graph of n vertices and m edges on the current GPU, kept between batches."""
+
+    def __init__(self, n: int, m: int) -> None:
+        self.n, self.m = n, m
+        self._work: dict[Any, Any] = {}
+        self._resident: dict[Any, int] = {}
+        self._sources, self._pairs = Buffer(64, np.int64), Buffer(0, np.uint32)
+        self.ahead: Buffer | None = None
+
+    def spread(
+        self, kernel: Any, args: Callable[[int, TeamSpace], tuple], queries: int, k: int, shape: Shape
+    ) -> tuple[int, int, int]:
+        """Return how many teams there are to be, the blocks of each and its slots.
+
+        ``args(blocks, arrays)`` must return the arguments of the kernel, given the blocks of a team.
+        """
+        if simulated():
+            return min(shape.teams or 1, queries), shape.blocks or 1, shape.together or 1
+        one = args(1, self.arrays(1, 1, k))
+        teams, together = self.teams(queries, shape)
+        teams = min(teams, queries, self.blocks(kernel, one, 1))
+        teams, together = self._fitting(teams, together)
+        blocks = self.blocks(kernel, one, teams, shape.blocks or max(FEWEST_BLOCKS, self.m // EDGES_A_BLOCK))
+        return teams, blocks, together
+
+    def teams(self, queries: int, shape: Shape) -> tuple[int, int]:
+        """Return how many teams there should be for so many queries, and the slots of each, whatever the GPU holds."""
+        alone = max(1, AT_WORK // max(1, self.n))
+        teams, together = alone, 1
+        if self.n > LARGE and queries >= TOGETHER * GROUPS and shape.together != 1:
+            teams, together = GROUPS, TOGETHER
+        elif alone == 1 and queries > 1:
+            together = TOGETHER
+        return shape.teams or min(teams, team_cuda.MAX_BLOCKS), shape.together or together
+
+    def _fitting(self, teams: int, together: int) -> tuple[int, int]:
+        """Return how many teams and slots of each there is memory for, at most these.
+
+        Slots that only save time leave half of it to what is made later, such as in-edges.
+        """
+        if self._lacking(teams, together) > 0:
+            # Only here, because asking for the free memory goes to the driver.
+            free = int(0.9 * free_memory())
+            while together > 1 and self._lacking(1, together) > free // 2:
+                together //= 2
+            limit = free // 2 if together > 1 else free
+            while teams > 1 and self._lacking(teams, together) > limit:
+                teams -= 1
+        return teams, together
+
+    def blocks(self, kernel: Any, args: tuple, teams: int, wanted: int = 0) -> int:
+        """Return how many blocks of a cooperative kernel each of so many teams has, ``wanted`` or as many as fit."""
+        if kernel not in self._resident:
+            self._resident[kernel] = cooperative_grid(kernel, BLOCK, args)
+        return max(1, min(wanted or team_cuda.MAX_BLOCKS, self._resident[kernel] // teams, team_cuda.MAX_BLOCKS))
+
+    def launches(self, queries: int, width: int, shape: Shape) -> Iterator[tuple[int, int]]:
+        """Return the first query of each launch and the one after its last, for answers of so many words."""
+        size = max(1, min(AHEAD // width, A_LAUNCH * self.teams(queries, shape)[0]))
+        return ((first, min(first + size, queries)) for first in range(0, queries, size))
+
+    def _lacking(self, teams: int, together: int) -> int:
+        """Return the bytes that the arrays of these teams take beyond those that are held."""
+        slots, pairs = teams * together - self._work["rows"][0], self._pairs_for(together) - len(self._pairs)
+        return BYTES_PER_VERTEX * self.n * max(0, slots) + 4 * max(0, pairs)
+
+    def _pairs_for(self, together: int) -> int:
+        """Return how many pairs of units there are to be: those of a group, where queries begin together."""
+        return 0 if together == 1 else team_cuda.PAIRS * self.n
+
+    def arrays(self, teams: int, together: int, k: int) -> TeamSpace:
+        """Return the arrays of these teams or more, clean (:func:`query_cuda.answer`), as kernels take them."""
+        slots = teams * together
+        if "rows" not in self._work or self._work["rows"][0] < slots:
+            self._work.pop("rows", None)
+            long = Buffer((slots, team_cuda.LONG_ROWS, self.n), np.int64, 0)
+            short = Buffer((slots, team_cuda.SHORT_ROWS, self.n), np.int32)
+            control = Buffer(1 + slots * team_cuda.CONTROL, np.int64)
+            marks = Buffer((slots, (self.n + 31) // 32), np.uint32, 0)
+            units = Buffer((slots, self.n), np.uint16, 0)
+            self._work["rows"] = (slots, long, short, control, marks, units)
+        held, long, short, control, marks, units = self._work["rows"]
+        pairs = self._pairs_for(together)
+        self._pairs.reserve(pairs, 0, pairs)
+        shape = (held, select_cuda.TOP_ROWS, 1 << (k - 1).bit_length())
+        if "top" not in self._work or self._work["top"].array.shape != shape:
+            self._work["top"] = Buffer(shape, np.int64, 0)
+        self.clear_control()
+        if self.ahead is None or len(self.ahead) != (slots if together > 1 else 0):
+            self.ahead = Buffer((slots if together > 1 else 0, push_cuda.AHEAD), np.int64)
+        top = self._work["top"]
+        return TeamSpace(
+            long.view, short.view, top.view, control.view, units.view, self._pairs.view, marks.view, self.ahead.view
+        )  # fmt: skip
+
+    @property
+    def marks(self) -> Buffer:
+        """Those of the vertices that each slot met."""
+        return self._work["rows"][4]
+
+    def clear_control(self) -> None:
+        """Make what teams share zero, before a launch."""
+        self._work["rows"][3].array.fill(0)
+
+    def sources(self, sources: Sources, first: int, last: int) -> Any:
+        """Return some queries as the kernels take them: offsets, vertices and mass in one int64 array on the device."""
+        part = slice(sources.offsets[first], sources.offsets[last])
+        offsets, mass = sources.offsets[first : last + 1] - part.start, sources.mass[part].view(np.int64)
+        self._sources.load(np.concatenate([offsets, sources.vertices[part], mass]))
+        return self._sources.view
+
+    def out(self, queries: int, width: int) -> Buffer:
+        """Return room for answers, int64 (queries, width)."""
+        if "out" not in self._work or self._work["out"].array.shape != (queries, width):
+            self._work["out"] = Buffer((queries, width), np.int64)
+        return self._work["out"]

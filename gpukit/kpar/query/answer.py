@@ -1,0 +1,218 @@
+"""Top-k personalised PageRank (algorithm 3 of the paper, repaired): batches of queries, on either device."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from threading import get_ident
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from gpukit.device.philox import Stream, stream_tag
+from gpukit.graph.csr import Graph
+from gpukit.kpar.groups import NOWHERE, Asked, Tails, Walks, edges_of
+from gpukit.kpar.index.build import Index
+from gpukit.kpar.problem import Constants, Result, Sources, Step, check_k, step_arrays
+from gpukit.kpar.threads import over_threads
+from gpukit.kpar.weights import chances_for
+
+if TYPE_CHECKING:
+    from gpukit.kpar.query.answer_cpu import Workspace
+
+Schedule = tuple[list[Step], tuple]
+"""Steps, and their ρ, coefficients of the bounds and patience as arrays of the device."""
+
+
+class Task(NamedTuple):
+    """A batch: its queries, which vertices answers may name, the values of δ, and what kernels know of them.
+
+    ``tails`` are the in-edges by which answers are refined, or empty.
+    """
+
+    sources: Sources
+    among: np.ndarray | None
+    steps: list[Step]
+    asked: Asked
+    tails: Tails
+    progress: Callable[[int, int], None] | None
+
+
+@dataclass(eq=False)
+class Ready(ABC):
+    """A graph and its index on a device, ready for queries, and what a batch needs there, made once.
+
+    Attributes
+    ----------
+    graph : Graph
+    index : Index
+    constants : Constants
+    schedules : dict
+        Schedules that were asked for, which take long beside a query, by k and depth.
+    made : dict of Tails
+        The in-edges on the device under ``in``, once an answer was refined; ``nowhere`` has none.
+    """
+
+    graph: Graph
+    index: Index
+    constants: Constants
+    schedules: dict[tuple[int, bool], Schedule] = field(default_factory=dict, repr=False, kw_only=True)
+    made: dict[str, Tails] = field(default_factory=dict, repr=False, kw_only=True)
+
+    def query(
+        self, sources: Sources, k: int, *, to_end: bool = False, refine: bool = False, among: np.ndarray | None = None,
+        progress: Callable[[int, int], None] | None = None, threads: int = 1, shape: Any = None,
+    ) -> Result:  # fmt: skip
+        """Answer a batch of queries (:func:`query`); a GPU has a ``shape`` instead of threads, by default its own."""
+        check_k(k, self.constants.n, among)
+        with self.on_device():
+            steps, arrays = self.schedule(k, to_end)
+            asked = Asked._make((k, *arrays, float(self.constants.delta_min), self.index.params.epsilon))
+            return self.answers(Task(sources, among, steps, asked, self.tails(refine), progress), threads, shape)
+
+    def schedule(self, k: int, to_end: bool) -> Schedule:
+        """Return :meth:`Constants.schedule` and its ρ, coefficients of the bounds and patience on the device."""
+        if (k, to_end) not in self.schedules:
+            steps = self.constants.schedule(k, to_end=to_end)
+            self.schedules[k, to_end] = steps, tuple(map(self.placed, step_arrays(steps)))
+        return self.schedules[k, to_end]
+
+    def tails(self, refine: bool = True) -> Tails:
+        """Return the in-edges on the device, made once where the graph does not hold them; none without ``refine``."""
+        name = "in" if refine else "nowhere"
+        if name not in self.made:
+            self.made[name] = self.in_edges() if refine else Tails._make(map(self.placed, NOWHERE))
+        return self.made[name]
+
+    def on_device(self) -> AbstractContextManager[Any]:
+        """Return the context of a batch."""
+        return nullcontext()
+
+    def placed(self, array: np.ndarray) -> Any:
+        """Return an array on the device."""
+        return array
+
+    @abstractmethod
+    def in_edges(self) -> Tails:
+        """Return the in-edges on the device."""
+
+    @abstractmethod
+    def answers(self, task: Task, threads: int, shape: Any) -> Result:
+        """Answer a batch, whose k and vertices were checked."""
+
+
+@dataclass(eq=False)
+class Prepared(Ready):
+    """A graph and its index, ready for queries on the CPU; the index has its forward rows, unless it is light.
+
+    Attributes
+    ----------
+    by_arrivals : int32 array, shape (n,)
+        Vertices by falling ω_I, then by id.
+    chances : uint64 array, shape (m,), or None
+        Of edges, where they are weighted (:func:`gpukit.kpar.weights.edge_chances`).
+    spaces : dict of Workspace
+        Clean workspaces by thread, kept from one batch to the next.
+    """
+
+    by_arrivals: np.ndarray
+    chances: np.ndarray | None = None
+    spaces: "dict[int, Workspace]" = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, graph: Graph, index: Index) -> "Prepared":
+        """Prepare queries on ``graph`` with an index that was built on it."""
+        by_arrivals = np.argsort(-index.arrivals, kind="stable").astype(np.int32)
+        chances = chances_for(graph, index.params)
+        return cls(graph, index.with_forward(), Constants.of(graph.n, graph.m, index.params), by_arrivals, chances)
+
+    def in_edges(self) -> Tails:
+        """Return the in-edges."""
+        from gpukit.kpar.query.refine_cpu import in_edges
+
+        return in_edges(self.graph, self.index.arrivals)
+
+    def walks(self) -> Walks:
+        """Return the index as a query takes it."""
+        index = self.index
+        assert index.forward is not None
+        return Walks(
+            *index.forward, index.src_begin, index.starts, index.frequent_begin, index.frequencies, index.walks,
+            index.arrivals, self.by_arrivals, index.light, np.uint64(index.seed), stream_tag(Stream.WALK),
+        )  # fmt: skip
+
+    def kernel(self, task: Task) -> Callable[..., Any]:
+        """Return what answers some queries on one core: :func:`gpukit.kpar.query.answer_cpu.answer`."""
+        from gpukit.kpar.query.answer_cpu import answer
+
+        return partial(answer, task.among)
+
+    def answers(self, task: Task, threads: int, shape: Any = None) -> Result:
+        """Share a batch among threads."""
+        from gpukit.kpar.query.answer_cpu import Answers, Batch, workspace
+
+        sources, _, steps, asked, tails, progress = task
+        index, count, done = self.index, len(sources), 0
+        edges, walks = edges_of(self.graph, index.params), self.walks()
+        batch = Batch(sources.offsets, sources.vertices, sources.mass.view(np.int64), tails)
+        answer, out = self.kernel(task), Answers.of(count, asked.k, len(steps))
+
+        def work(first: int, last: int) -> None:
+            nonlocal done
+            # Taken out until it is clean again.
+            space = self.spaces.pop(get_ident(), None) or workspace(index.walks, index.arrivals)
+            answer(edges, self.chances, walks, batch, first, last, asked, space, out)
+            self.spaces[get_ident()] = space
+            done += last - first
+            if progress is not None:
+                progress(done, count)
+
+        over_threads(work, count, threads)
+        return out.result(steps, certain=len(tails.begin) > 0)
+
+
+def query(
+    prepared: Prepared,
+    sources: Sources,
+    k: int,
+    *,
+    threads: int = 1,
+    to_end: bool = False,
+    refine: bool = False,
+    among: np.ndarray | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Result:
+    """Answer a batch of top-k queries.
+
+    With probability at least 1 - 1/n for each query, for every i ≤ k with π(v*_i) > δ_min: π̂ of the i-th answer is
+    within ε of its π, and that π is at least 1 - ε of the i-th largest. All queries share the walks of the index,
+    so failures of different queries are not independent.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    sources : Sources
+    k : int
+        Length of each answer, 1 … n; fewer where fewer vertices have a positive score.
+    threads : int
+        CPU threads; answers do not depend on it.
+    to_end : bool
+        Whether to go on to δ_end at least (relative error ε/2) instead of stopping as soon as the bounds allow.
+    refine : bool
+        Whether to take a second look at the vertices around the end of the answer (``refine_cpu.py``).
+    among : bool array, shape (n,), optional
+        Which vertices answers may name; the guarantee holds for the k best of them. All by default.
+    progress : callable, optional
+        Called with (queries done, queries).
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    UsageError
+        If k is out of range.
+    """
+    return prepared.query(sources, k, threads=threads, to_end=to_end, refine=refine, among=among, progress=progress)

@@ -1,0 +1,480 @@
+"""The kernel of a query on the CPU (Numba): adaptive forward push, candidates, estimates, bounds and the stop test.
+
+One call answers a range of queries on one core, in a workspace of its own; an answer depends on neither the range nor
+the workspace. Values are int64 in units of 2**-62: none exceeds 2**62. Pairs that are read together lie together:
+``state`` holds (residue, ω and the mark ``SEEN``) and ``reserves`` (reserve, ω_I) of each vertex.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import int64, uint64
+
+from gpukit.device.compiled import njit
+from gpukit.kpar.groups import NOWHERE, Stopped
+from gpukit.kpar.problem import CONTENDERS, TRACE, Result, Step
+from gpukit.kpar.query.bounds import largest_first, refused_at, take_top
+from gpukit.kpar.query.refine_cpu import settle
+from gpukit.kpar.rule import any_walk_end, goes_forward, passed_on, passed_up_to, shift_of, threshold_of
+
+ABSORBS = 1 << 52
+"""Stands in ``state`` for the ω = 0 of a vertex without out-edges, which no threshold lets into a frontier: what it
+gets waits as residue to the end of a push and is reserve then."""
+SEEN = 1 << 53
+"""Added to ω in ``state`` while a vertex is among those the query has met."""
+
+
+class Workspace(NamedTuple):
+    """Arrays of one thread, shape (n,) or (2 n,); ``key_bits`` and ``keys`` are the same memory."""
+
+    state: np.ndarray
+    reserves: np.ndarray
+    unit: np.ndarray
+    walked: np.ndarray
+    touched: np.ndarray
+    frontier: np.ndarray
+    upcoming: np.ndarray
+    taken: np.ndarray
+    candidates: np.ndarray
+    scores: np.ndarray
+    keys: np.ndarray
+    key_bits: np.ndarray
+    spare_keys: np.ndarray
+    ids: np.ndarray
+    spare_ids: np.ndarray
+    limits: np.ndarray
+
+
+class Batch(NamedTuple):
+    """Queries (:class:`gpukit.kpar.problem.Sources`), ``mass`` as int64.
+
+    ``into`` is :class:`gpukit.kpar.groups.Tails`, by which their answers are refined.
+    """
+
+    offsets: Any
+    vertices: Any
+    mass: Any
+    into: Any = NOWHERE
+
+
+class Answers(NamedTuple):
+    """What queries write.
+
+    Vertices (int32), scores (int64) and which are certain (bool), shape (queries, k), lengths and numbers of steps,
+    shape (queries,), and the traces, int64 (queries, steps, columns).
+    """
+
+    nodes: Any
+    scores: Any
+    lengths: Any
+    steps: Any
+    traces: Any
+    certain: Any
+
+    @classmethod
+    def of(cls, queries: int, k: int, steps: int) -> "Answers":
+        """Return room for the answers of some queries, of k places, in so many steps."""
+        places = (queries, k)
+        return cls(
+            np.empty(places, np.int32), np.empty(places, np.int64), np.zeros(queries, np.int64),
+            np.zeros(queries, np.int32), np.zeros((queries, steps, len(TRACE)), np.int64), np.zeros(places, np.bool_),
+        )  # fmt: skip
+
+    def result(self, schedule: list[Step], *, certain: bool) -> Result:
+        """Return the answers; which places are certain is left out where queries did not say."""
+        flags = self.certain if certain else None
+        return Result.of_rows(self.lengths, self.nodes, self.scores, self.steps, self.traces, schedule, flags)
+
+
+def workspace(walks: np.ndarray, arrivals: np.ndarray) -> Workspace:
+    """Return a clean workspace for an index with these ω and ω_I."""
+    n = len(walks)
+    state, reserves = np.zeros(2 * n, np.int64), np.zeros(2 * n, np.int64)
+    state[1::2], reserves[1::2] = np.where(walks == 0, ABSORBS, walks.astype(np.int64)), arrivals
+    keys = np.zeros(n, np.int64)
+    # One more: appending without a branch writes behind the last entry.
+    lists = {name: np.zeros(n + 1, np.int32) for name in ("touched", "frontier", "upcoming", "candidates", "ids")}
+    sums = {name: np.zeros(n, np.int64) for name in ("unit", "walked", "taken", "scores", "spare_keys")}
+    spare_ids = np.zeros(n, np.int32)
+    return Workspace(
+        state=state, reserves=reserves, keys=keys, key_bits=keys.view(np.float64), spare_ids=spare_ids,
+        limits=np.zeros(n, np.float64), **lists, **sums,
+    )  # fmt: skip
+
+
+@njit
+def begin(q, batch, ws):
+    """Give the sources of a query their mass and make them the frontier; returns how many there are."""
+    size = uint64(0)
+    for i in range(batch.offsets[q], batch.offsets[q + 1]):
+        v = batch.vertices[i]
+        ws.state[2 * v] = batch.mass[i]
+        ws.state[2 * v + 1] |= SEEN
+        ws.touched[size] = v
+        ws.frontier[size] = v
+        size += uint64(1)
+    return size
+
+
+@njit
+def collect_frontier(met, threshold, ws):
+    """List in ``frontier`` which of the vertices met are above their threshold; returns how many."""
+    size = uint64(0)
+    for j in range(met):
+        v = ws.touched[j]
+        rest, w = ws.state[2 * v], ws.state[2 * v + 1] ^ SEEN
+        if w <= threshold.walks_max and rest > w * threshold.rho:
+            ws.frontier[size] = v
+            size += uint64(1)
+    return size
+
+
+@njit(error_model="numpy")
+def push_round(frontier, size, upcoming, met, threshold, edges, chances, ws):
+    """Push from the ``size`` vertices of a frontier, once: all of its residue is taken before any is pushed.
+
+    Returns
+    -------
+    following, met, pushed_along
+        How many vertices ``upcoming`` lists, lifted over their thresholds; vertices met so far; edges pushed along.
+    """
+    state, reserves, touched, taken = ws.state, ws.reserves, ws.touched, ws.taken
+    indptr, indices, one_minus_alpha = edges
+    rho, walks_max, _ = threshold
+    pushed_along = 0
+    for j in range(size):
+        v = frontier[j]
+        taken[j] = state[2 * v]
+        state[2 * v] = 0
+    following = uint64(0)
+    for j in range(size):
+        v = frontier[j]
+        start, end = indptr[v], indptr[v + 1]
+        passed = share = before = int64(0)
+        if end > start:
+            passed = int64(passed_on(uint64(taken[j]), one_minus_alpha))
+            if chances is None:
+                share = int64(uint64(passed) // uint64(end - start))
+                passed = (end - start) * share
+        reserves[2 * v] += taken[j] - passed
+        if passed == 0:
+            continue
+        pushed_along += end - start
+        for e in range(start, end):
+            if chances is not None:
+                reach = passed_up_to(passed, chances, e, end - 1)
+                share, before = reach - before, reach
+                if share == 0:
+                    continue
+            u = uint64(indices[e])
+            place = u << uint64(1)
+            word = state[place + uint64(1)]
+            # Appending without a branch: the entry stays when the counter moves on.
+            touched[met] = u
+            met += uint64(word < SEEN)
+            word |= SEEN
+            w = word ^ SEEN
+            old = state[place]
+            state[place] = old + share
+            state[place + uint64(1)] = word
+            limit = w * rho
+            upcoming[following] = u
+            following += uint64((w <= walks_max) & (old <= limit) & (old + share > limit))
+    return following, met, pushed_along
+
+
+@njit
+def push(size, met, threshold, edges, chances, ws):
+    """Push until no residue is above its threshold (algorithm 2).
+
+    Returns
+    -------
+    met, rounds, pushed, pushed_along
+        Vertices met so far; rounds, vertices and edges that it took.
+    """
+    rounds = pushed = pushed_along = 0
+    frontier, upcoming = ws.frontier, ws.upcoming
+    while size > 0:
+        rounds += 1
+        pushed += size
+        size, met, along = push_round(frontier, size, upcoming, met, threshold, edges, chances, ws)
+        pushed_along += along
+        frontier, upcoming = upcoming, frontier
+    return met, rounds, pushed, pushed_along
+
+
+@njit
+def left_out(v, among):
+    """Return whether answers do not name a vertex: with ``among`` (bool, n) they name those alone that it marks."""
+    if among is None:
+        return False
+    return not among[v]
+
+
+@njit(error_model="numpy")
+def value_walks(met, floor, coarse, row_begin, among, ws):
+    """After a push: what absorbing vertices got becomes reserve, and ``unit`` what a walk of each vertex carries.
+
+    Its lowest ``coarse`` bits are zero, and of the others all but the first :data:`gpukit.kpar.rule.SIGNIFICANT`.
+
+    Returns
+    -------
+    count, forward_cost, left
+        How many reserves of ``floor`` or more ``keys`` has; forward entries of vertices with a unit; whether (nonzero)
+        any residue is left.
+    """
+    state, reserves, unit, keys = ws.state, ws.reserves, ws.unit, ws.keys
+    count = 0
+    forward_cost = 0
+    left = int64(0)
+    for j in range(met):
+        v = ws.touched[j]
+        rest, w = state[2 * v], state[2 * v + 1] ^ SEEN
+        if w == ABSORBS:
+            reserves[2 * v] += rest
+            state[2 * v] = rest = 0
+        keys[count] = reserves[2 * v]
+        count += int64(reserves[2 * v] >= floor and not left_out(v, among))
+        left |= rest
+        value = int64(0)
+        if rest > 0:
+            value = int64(uint64(rest) // uint64(w)) >> coarse
+            shift = shift_of(value)
+            value = value >> shift << shift << coarse
+        unit[v] = value
+        if value > 0:
+            forward_cost += row_begin[v + 1] - row_begin[v]
+    return count, forward_cost, left
+
+
+@njit
+def propose(size, k, met, walks, threshold, among, ws):
+    """List in ``candidates`` the vertices that could be among the k best: reserve + ω_I · ρ is e₀ or more.
+
+    The first ``size`` keys are the reserves among which the k largest are.
+
+    Returns
+    -------
+    least_reserve, count, inverted_cost
+        e₀, the k-th largest reserve, the number of candidates and of the entries of their start lists; all 0 where
+        there are fewer than k reserves.
+    """
+    state, reserves, candidates = ws.state, ws.reserves, ws.candidates
+    src_begin, by_arrivals = walks.src_begin, walks.by_arrivals
+    rho, walks_max, _ = threshold
+    count = 0
+    inverted_cost = 0
+    if size < k:
+        return int64(0), count, inverted_cost
+    least_reserve = largest_first(ws.keys, size, k)
+    for j in range(met):
+        v = ws.touched[j]
+        if left_out(v, among):
+            continue
+        arrivals = reserves[2 * v + 1]
+        if arrivals > walks_max or reserves[2 * v] + arrivals * rho >= least_reserve:
+            candidates[count] = v
+            count += 1
+            inverted_cost += src_begin[v + 1] - src_begin[v]
+    # Those not met have no reserve: the list is sorted by ω_I, so that the rest of it is none.
+    for j in range(len(by_arrivals)):
+        v = by_arrivals[j]
+        arrivals = reserves[2 * v + 1]
+        if arrivals <= walks_max and arrivals * rho < least_reserve:
+            break
+        if state[2 * v + 1] < SEEN and not left_out(v, among):
+            candidates[count] = v
+            count += 1
+            inverted_cost += src_begin[v + 1] - src_begin[v]
+    return least_reserve, count, inverted_cost
+
+
+@njit
+def walk_forward(met, edges, chances, walks, ws):
+    """Let the walks of all vertices with a unit carry it to their ends, in ``walked``; lists these in ``upcoming``."""
+    unit, walked, reached = ws.unit, ws.walked, ws.upcoming
+    count = 0
+    for j in range(met):
+        v = ws.touched[j]
+        value = unit[v]
+        if value == 0:
+            continue
+        if walks.light:
+            for i in range(ws.state[2 * v + 1] ^ SEEN):
+                t = any_walk_end(
+                    edges.indptr, edges.indices, chances, edges.one_minus_alpha, walks.seed, walks.tag, i, v
+                )
+                if walked[t] == 0:
+                    reached[count] = t
+                    count += 1
+                walked[t] += value
+        else:
+            for i in range(walks.row_begin[v], walks.row_begin[v + 1]):
+                t = walks.row_ends[i]
+                old = walked[t]
+                walked[t] = old + value * int64(walks.row_freqs[i])
+                if old == 0:
+                    reached[count] = t
+                    count += 1
+    return count
+
+
+@njit
+def list_reached(met, reached, among, ws):
+    """List as candidates all with a score, those with a reserve and ends of walks without; returns how many."""
+    count = 0
+    for j in range(met):
+        v = ws.touched[j]
+        if ws.reserves[2 * v] > 0 and not left_out(v, among):
+            ws.candidates[count] = v
+            count += 1
+    for j in range(reached):
+        v = ws.upcoming[j]
+        if ws.reserves[2 * v] == 0 and not left_out(v, among):
+            ws.candidates[count] = v
+            count += 1
+    return count
+
+
+@njit
+def add_starts(count, walks, ws):
+    """Write to ``scores`` the candidates' reserves and what the walks in their start lists carry."""
+    unit, starts = ws.unit, walks.starts
+    for j in range(count):
+        v = ws.candidates[j]
+        total = ws.reserves[2 * v]
+        low, high = walks.src_begin[v], walks.src_begin[v + 1]
+        often = walks.frequent_begin[v]
+        once = low + walks.frequent_begin[v + 1] - often
+        for i in range(low, once):
+            total += unit[starts[i]] * int64(walks.frequencies[often + i - low])
+        for i in range(once, high):
+            total += unit[starts[i]]
+        ws.scores[j] = total
+
+
+@njit
+def estimate(forward, least_reserve, count, met, edges, chances, walks, among, ws):
+    """Write the candidates' reserves and what walks carry to them to ``scores``: forward, or by their start lists.
+
+    Without a ``least_reserve`` the candidates are found here: all with a score.
+
+    Returns
+    -------
+    count, reached
+        How many candidates there are, and how many vertices ``upcoming`` lists whose ``walked`` is not zero.
+    """
+    if not forward:
+        add_starts(count, walks, ws)
+        return count, 0
+    reached = walk_forward(met, edges, chances, walks, ws)
+    if least_reserve == 0:
+        count = list_reached(met, reached, among, ws)
+    for j in range(count):
+        v = ws.candidates[j]
+        ws.scores[j] = ws.reserves[2 * v] + ws.walked[v]
+    return count, reached
+
+
+@njit
+def forget_walked(reached, ws):
+    """Set ``walked`` of the vertices that ``upcoming`` lists to zero again."""
+    for j in range(reached):
+        ws.walked[ws.upcoming[j]] = 0
+
+
+@njit
+def write_places(q, steps, length, ws, out):
+    """Write the first ``length`` of the candidates that are in order."""
+    for i in range(length):
+        out.nodes[q, i] = ws.ids[i]
+        out.scores[q, i] = ws.keys[i]
+    out.lengths[q] = length
+    out.steps[q] = steps
+
+
+@njit
+def write_answer(q, steps, count, k, ws, out):
+    """Write the k best candidates, or all, in order."""
+    length = min(k, count)
+    if length > 0:
+        take_top(ws.candidates, ws.scores, count, length, ws.keys, ws.ids, ws.spare_keys, ws.spare_ids)
+    write_places(q, steps, length, ws, out)
+
+
+@njit
+def leave_clean(met, ws):
+    """Set what a query wrote to zero again."""
+    for j in range(met):
+        v = ws.touched[j]
+        ws.state[2 * v] = 0
+        ws.reserves[2 * v] = 0
+        ws.unit[v] = 0
+        ws.state[2 * v + 1] ^= SEEN
+
+
+@njit
+def answer(among, edges, chances, walks, batch, first, last, asked, ws, out):
+    """Answer the queries first … last - 1 (algorithm 3, repaired; docs/kpar.md).
+
+    Parameters
+    ----------
+    among : bool array, shape (n,), or None
+        Which vertices answers may name, the k best of which are found; None for all.
+    edges : gpukit.kpar.groups.Edges
+    chances : uint64 array, shape (m,), or None
+        Of the edges (:func:`gpukit.kpar.weights.edge_chances`); None where they count alike.
+    walks : gpukit.kpar.groups.Walks
+    batch : Batch
+    first, last : int
+    asked : gpukit.kpar.groups.Asked
+    ws : Workspace
+    out : Answers
+    """
+    steps = len(asked.rhos)
+    for q in range(first, last):
+        # Lines 2 to 5: the sources have all mass, and are the first frontier.
+        met = size = begin(q, batch, ws)
+        least_reserve, worked = int64(0), int64(0)
+        for step in range(steps):
+            threshold = threshold_of(asked.rhos[step])
+            # Line 26: the frontier under the new thresholds.
+            if step > 0:
+                size = collect_frontier(met, threshold, ws)
+            # Line 7: no residue is above its threshold afterwards.
+            met, rounds, pushed, pushed_along = push(size, met, threshold, edges, chances, ws)
+            # e₀ never falls, so smaller reserves need no look.
+            large, forward_cost, left = value_walks(
+                met, max(least_reserve, 1), threshold.coarse, walks.row_begin, among, ws
+            )
+            final = left == 0 or step == steps - 1
+            trace = out.traces[q, step]
+            trace[0], trace[1], trace[2], trace[3], trace[4] = step, rounds, pushed, pushed_along, met
+            worked += pushed_along
+            if worked < asked.patience[step] and not final:
+                trace[8] = -1
+                continue
+            # Line 8: whoever is no candidate is not among the k best.
+            least_reserve, count, cost = propose(large, asked.k, met, walks, threshold, among, ws)
+            # Lines 9 to 13: the candidates' scores, the cheaper way.
+            forward = walks.light or goes_forward(least_reserve, forward_cost, cost)
+            count, reached = estimate(forward, least_reserve, count, met, edges, chances, walks, among, ws)
+            # Lines 14 to 23: bounds, and whether they allow to stop.
+            refused = 0
+            if not final:
+                refused = refused_at(step, count, least_reserve, asked, ws)
+            trace[5], trace[6] = count, forward_cost if forward else cost
+            trace[7], trace[8] = int64(forward), refused
+            if refused == 0:
+                looked_at = CONTENDERS // 2 if len(batch.into.begin) > 0 else 0
+                length = min(asked.k + looked_at, count)
+                if length > 0:
+                    stopped = Stopped(step, count, least_reserve, worked, final, left == 0, forward)
+                    reached = settle(
+                        stopped, length, reached, edges, chances, walks, batch.into, asked, ws, out.certain[q]
+                    )
+                write_places(q, step + 1, min(asked.k, length), ws, out)
+            forget_walked(reached, ws)
+            if refused == 0:
+                break
+        leave_clean(met, ws)

@@ -1,0 +1,44 @@
+"""The bounds of a query on a GPU, rounded as ``bounds.py`` rounds them, and their order as integers."""
+
+import math
+
+from numba import float64, int64
+
+from gpukit.device.kernels import device
+from gpukit.kpar.problem import SCALE_BITS
+from gpukit.kpar.query.team_cuda import times
+from gpukit.kpar.rule import LOST
+
+HIDDEN = 1 << 52
+"""The bit of a floating-point number's mantissa that is not stored."""
+
+WORTH = 2.0**-SCALE_BITS
+"""The mass that one unit of residue, reserve or score stands for."""
+
+
+@device
+def to_key(value):
+    """Return a positive floating-point number as an integer, its bits: both have the same order."""
+    mantissa, exponent = math.frexp(value)
+    return (int64(exponent) + 1021) * HIDDEN + int64(mantissa * 2.0**53)
+
+
+@device
+def from_key(key):
+    """Return the number that :func:`to_key` made into an integer."""
+    return math.ldexp(float64((key & (HIDDEN - 1)) | HIDDEN), int((key >> 52) - 1075))
+
+
+@device
+def upper_bound(bounds, step, score, by_walks):
+    """Return the upper bound on π, as :mod:`gpukit.kpar.query.bounds` rounds it."""
+    lost = times(by_walks, LOST)
+    root = math.sqrt(bounds[step, 1] + times(bounds[step, 2], by_walks + lost))
+    return score + lost + bounds[step, 0] + root
+
+
+@device
+def lower_bound(bounds, step, score, by_walks, reserve):
+    """Return the lower bound on π."""
+    root = math.sqrt(bounds[step, 4] + times(bounds[step, 5], by_walks))
+    return max(reserve, score + bounds[step, 3] - root)

@@ -1,0 +1,103 @@
+"""Candidates of a query and their scores, by a team of blocks on a GPU."""
+
+from numba import int64
+
+from gpukit.device.kernels import cuda, device
+from gpukit.kpar.query import sweep_cuda as sweeps
+from gpukit.kpar.query.lists_cuda import LIST_ENTRIES, LISTED, list_candidates, list_reached
+from gpukit.kpar.query.select_cuda import kth
+from gpukit.kpar.query.starts_cuda import add_starts
+from gpukit.kpar.query.team_cuda import counters, prefix_over_blocks, team_barrier
+
+
+@device
+def propose(size, floor, k, met, walks, slot, threshold, among, team, phase, turn):
+    """List in ``candidates`` the vertices that could be among the k best; all threads of the team.
+
+    The first ``size`` vertices of ``upcoming`` are those with a reserve of ``floor`` or more, among which the k largest
+    are; ``scores`` and ``limits`` are room.
+
+    Returns
+    -------
+    least_reserve, count, cost, phase, turn
+        e₀, the k-th largest reserve, the number of candidates and of the entries of their start lists, all 0 where
+        there are fewer than k reserves; the new phase and turn.
+    """
+    if size < k:
+        return int64(0), int64(0), int64(0), phase, turn
+    rank, members = team.block * cuda.blockDim.x + cuda.threadIdx.x, team.blocks * cuda.blockDim.x
+    i = rank
+    while i < size:
+        slot.scores[i] = slot.reserve[slot.upcoming[i]]
+        i += members
+    phase = team_barrier(team, phase)
+    least_reserve, _, _, phase, turn = kth(slot.scores, size, k, slot.limits, slot.scores, team, phase, turn)
+    at = counters(team, phase)
+    list_candidates(size if floor <= 1 else int64(0), met, slot, walks, threshold, least_reserve, among, team, phase)
+    phase = team_barrier(team, phase)
+    return least_reserve, team.control[at + LISTED], team.control[at + LIST_ENTRIES], phase, turn
+
+
+@device
+def estimate(forward, least_reserve, sizes, met, edges, chances, walks, slot, threshold, among, team, phase):
+    """Write the candidates' reserves and what walks carry to them to ``scores``; all threads of the team.
+
+    What walks carry forward stays in ``walked`` (:func:`forget_walked`). ``sizes`` are the numbers of candidates and of
+    carriers. The walks are those of the carriers in ``frontier`` where ``forward``, listing in ``upcoming`` where they
+    end, and those in the candidates' start lists otherwise. Without a ``least_reserve`` the candidates are found here:
+    all with a score.
+
+    Returns
+    -------
+    count, reached, phase
+        The number of candidates, how many vertices ``upcoming`` lists whose ``walked`` is not zero, the new phase.
+    """
+    rank, members = team.block * cuda.blockDim.x + cuda.threadIdx.x, team.blocks * cuda.blockDim.x
+    count, carriers = sizes
+    kind, items, size, begin = sweeps.INVERTED, slot.candidates, count, walks.src_begin
+    if forward:
+        kind, items, size, begin = (
+            sweeps.DRAW if walks.light else sweeps.FORWARD,
+            slot.frontier,
+            carriers,
+            walks.row_begin,
+        )
+    sweeps.lengths(
+        kind, items, size, begin, None, edges.one_minus_alpha, walks.counts, slot.residue, slot.reserve, slot.scores,
+        slot.limits, team, team.memory.sums,
+    )  # fmt: skip
+    phase = team_barrier(team, phase)
+    whole = prefix_over_blocks(team, team.memory.pool, team.memory.sums)
+    at = counters(team, phase)
+    if forward:
+        sweeps.sweep(
+            kind, sweeps.Work(items, size, whole), sweeps.Targets(sweeps.UNLISTED, slot.upcoming), edges,
+            chances, sweeps.Drawn(walks.counts, walks.seed, walks.tag),
+            sweeps.Rows(begin, walks.row_ends, walks.row_freqs), slot, threshold, team, phase,
+        )  # fmt: skip
+    else:
+        add_starts(items, size, whole, begin, walks, slot, threshold.coarse, team, team.memory.pool)
+    phase = team_barrier(team, phase)
+    reached = int64(0)
+    if forward:
+        reached = team.control[at + sweeps.ENDS]
+        if least_reserve == 0:
+            at = counters(team, phase)
+            list_reached(met, slot, reached, among, team, phase)
+            phase = team_barrier(team, phase)
+            count = team.control[at + LISTED]
+        j = rank
+        while j < count:
+            slot.scores[j] = slot.reserve[slot.candidates[j]] + slot.walked[slot.candidates[j]]
+            j += members
+        phase = team_barrier(team, phase)
+    return count, reached, phase
+
+
+@device
+def forget_walked(reached, slot, team):
+    """Set ``walked`` of the vertices that ``upcoming`` lists to zero again."""
+    j = team.block * cuda.blockDim.x + cuda.threadIdx.x
+    while j < reached:
+        slot.walked[slot.upcoming[j]] = 0
+        j += team.blocks * cuda.blockDim.x

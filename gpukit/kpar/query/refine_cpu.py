@@ -1,0 +1,285 @@
+"""A second method for the places that the first one leaves open, and which places are certain, on the CPU.
+
+A query stops when Definition 1 holds; its bounds are a few percent wide then, and vertices nearer to each other than
+that may be on the wrong side of the end of the answer. For these *contenders* one backward push replaces what walks
+brought to a vertex t by what they brought to the tails of its in-edges: with Y(w) the part of π(w) that walks account
+for, π(t) is reserve plus α · residue of t, plus the sum of (1-α)/d(w) · Y(w) over the in-edges (1/α times that where t
+absorbs, and no residue). A walk then counts for x = max (1-α)/d(w) of what it did, and Theorem 2 holds with ρ · x in
+place of ρ. Both bounds hold at once, since the second estimate counts as one more value of δ in p'_f.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import int64, uint64
+
+from gpukit.device.compiled import njit
+from gpukit.graph.build import transpose
+from gpukit.graph.csr import Graph
+from gpukit.kpar.groups import Tails
+from gpukit.kpar.problem import CONTENDERS, ONE, WALKS_AN_EDGE
+from gpukit.kpar.query.bounds import UNIT, lower_bound, sort_falling, take_top, upper_bound
+from gpukit.kpar.rule import LOST, brought, over_alpha, passed_on, refine_budget
+
+AHEAD = 16
+"""Tails whose start lists are looked up at once."""
+
+
+class Refined(NamedTuple):
+    """Contenders with a second estimate, CONTENDERS places: vertex, both scores, and the narrower of both bounds."""
+
+    vertices: Any
+    before: Any
+    after: Any
+    lows: Any
+    highs: Any
+
+
+@njit
+def interval(step, v, score, asked, ws):
+    """Return the bounds on π of a vertex with this π̂."""
+    kept = ws.reserves[2 * v]
+    by_walks = float(score - kept) * UNIT
+    high = upper_bound(asked.bounds, step, float(score) * UNIT, by_walks)
+    return lower_bound(asked.bounds, step, float(score) * UNIT, by_walks, float(kept) * UNIT), high
+
+
+@njit
+def known_interval(step, v, score, number, found, asked, ws):
+    """Return the bounds on π of a vertex with this π̂, the narrower ones where it is among the ``number`` refined."""
+    i = ws.taken[v]
+    if 0 <= i < number and found.vertices[i] == v:
+        return found.lows[i], found.highs[i]
+    return interval(step, v, score, asked, ws)
+
+
+def in_edges(graph: Graph, arrivals: np.ndarray) -> Tails:
+    """Return the in-edges of a graph, which are made if it has none, and their prices."""
+    whole = transpose(graph)
+    begin, tails = whole.in_indptr, whole.in_indices
+    assert begin is not None and tails is not None
+    return Tails(begin, tails, prices(begin, tails, arrivals))
+
+
+@njit
+def prices(begin, tails, arrivals):
+    """Return what a backward push from each vertex takes of the budget (int64): in-edges, and walks to their tails."""
+    found = np.empty(len(begin) - 1, np.int64)
+    for v in range(len(found)):
+        ends = int64(0)
+        for i in range(begin[v], begin[v + 1]):
+            ends += arrivals[tails[i]]
+        found[v] = begin[v + 1] - begin[v] + ends // WALKS_AN_EDGE
+    return found
+
+
+@njit
+def ended_at(w, reached, walks, ws):
+    """Return what walks bring to a vertex, read out of its start list; kept in ``walked``, increased by one."""
+    if ws.walked[w] == 0:
+        total = int64(0)
+        unit, starts, frequencies = ws.unit, walks.starts, walks.frequencies
+        low, high = uint64(walks.src_begin[w]), uint64(walks.src_begin[w + 1])
+        often = uint64(walks.frequent_begin[w])
+        once = low + uint64(walks.frequent_begin[w + 1]) - often
+        for i in range(low, once):
+            total += unit[uint64(starts[i])] * int64(frequencies[often + (i - low)])
+        for i in range(once, high):
+            total += unit[uint64(starts[i])]
+        ws.walked[w] = total + 1
+        ws.upcoming[reached] = w
+        reached += 1
+    return ws.walked[w] - 1, reached
+
+
+@njit
+def load_ahead(first, last, walks, into, ws):
+    """Read what :func:`ended_at` begins with for some tails: these loads wait for nothing, and not for each other.
+
+    What is written to ``spare_ids`` and ``spare_keys`` is of no use; it keeps the loads.
+    """
+    end = uint64(len(walks.starts) - 1)
+    for i in range(first, last):
+        w = uint64(into.tails[i])
+        ws.spare_ids[i - first] = walks.starts[min(uint64(walks.src_begin[w]), end)]
+        ws.spare_keys[i - first] = walks.frequent_begin[w] + ws.walked[w]
+
+
+@njit(error_model="numpy")
+def through_tails(v, stopped, reached, edges, chances, walks, into, ws):
+    """Let the in-edges of a vertex bring what walks brought to their tails.
+
+    Returns
+    -------
+    by_walks, largest, reached
+        What they bring; the most that one of them brings of all mass at its tail, in units of 2**-62; and as in
+        :func:`push_back`.
+    """
+    by_walks, largest, fewest = int64(0), int64(0), uint64(1) << uint64(62)
+    first, last = uint64(into.begin[v]), uint64(into.begin[v + 1])
+    for i in range(first, last):
+        if not stopped.forward and (i - first) % uint64(AHEAD) == 0:
+            load_ahead(i, min(i + uint64(AHEAD), last), walks, into, ws)
+        w = uint64(into.tails[i])
+        if stopped.forward:
+            amount = ws.walked[w]
+        else:
+            amount, reached = ended_at(w, reached, walks, ws)
+        if chances is None:
+            degree = uint64(edges.indptr[w + uint64(1)] - edges.indptr[w])
+            fewest = min(fewest, degree)
+            by_walks += int64(passed_on(uint64(amount), edges.one_minus_alpha) // degree)
+        else:
+            by_walks += brought(amount, int64(w), v, edges, chances)
+            largest = max(largest, brought(int64(ONE), int64(w), v, edges, chances))
+    if chances is None:
+        largest = int64(passed_on(uint64(ONE), edges.one_minus_alpha) // fewest)
+    return by_walks, largest, reached
+
+
+@njit
+def push_back(v, stopped, reached, edges, chances, walks, into, asked, ws):
+    """Push backward from a vertex, once.
+
+    Returns
+    -------
+    score, low, high, reached
+        The second estimate of π, 0 where it is no better than the first, and its bounds; how many vertices
+        ``upcoming`` lists whose ``walked`` is not zero.
+    """
+    absorbs = edges.indptr[v + 1] == edges.indptr[v]
+    by_walks, largest, reached = through_tails(v, stopped, reached, edges, chances, walks, into, ws)
+    part = float(largest) * UNIT
+    if absorbs:
+        part = part / (float((1 << 32) - int64(edges.one_minus_alpha)) * 2.0**-32)
+    if part >= 1.0:
+        return int64(0), 0.0, 0.0, reached
+    kept, rest = ws.reserves[2 * v], ws.state[2 * v]
+    if absorbs:
+        by_walks = over_alpha(by_walks, edges.one_minus_alpha)
+    else:
+        kept += rest - int64(passed_on(uint64(rest), edges.one_minus_alpha))
+    score = kept + by_walks
+    value, walked, bounds, step = float(score) * UNIT, float(by_walks) * UNIT, asked.bounds, stopped.step
+    square, lost = part * part, walked * LOST
+    root_high = np.sqrt(bounds[step, 1] * square + bounds[step, 2] * part * (walked + lost))
+    root_low = np.sqrt(bounds[step, 4] * square + bounds[step, 5] * part * walked)
+    high = value + lost + bounds[step, 0] * part + root_high
+    low = value + bounds[step, 3] * part - root_low
+    return score, max(low, float(kept) * UNIT), high, reached
+
+
+@njit
+def refine(stopped, length, reached, edges, chances, walks, into, asked, ws):
+    """Take a second look at the contenders among the ``length`` best candidates, which ``keys`` and ``ids`` hold.
+
+    Contenders are the vertices among the CONTENDERS places around the end of the answer whose bounds meet those of
+    the last vertex inside, or of the first outside. They are taken in the order of their distance from the end while
+    the budget lasts. The places are put into order again; should Definition 1 not follow any more, the first order
+    stays.
+
+    Returns
+    -------
+    number, found, reached
+        How many vertices are refined, :class:`Refined`, and as in :func:`push_back`.
+    """
+    found = Refined(
+        np.empty(CONTENDERS, np.int64), np.empty(CONTENDERS, np.int64), np.empty(CONTENDERS, np.int64),
+        np.empty(CONTENDERS, np.float64), np.empty(CONTENDERS, np.float64),
+    )  # fmt: skip
+    k, number, step = asked.k, 0, stopped.step
+    if length <= k or stopped.final:
+        return number, found, reached
+    keys, ids = ws.keys, ws.ids
+    inside, _ = interval(step, ids[k - 1], keys[k - 1], asked, ws)
+    _, outside = interval(step, ids[k], keys[k], asked, ws)
+    left = refine_budget(stopped.worked, k)
+    rows = int64(len(edges.indptr) - 1)
+    for i in range(CONTENDERS):
+        place = k + (i >> 1) if i & 1 else k - 1 - (i >> 1)
+        if place < 0 or place >= length:
+            continue
+        v, score = int64(ids[place]), keys[place]
+        low, high = interval(step, v, score, asked, ws)
+        if (place < k and low > outside) or (place >= k and high < inside):
+            continue
+        cost, degree = into.prices[v], into.begin[v + 1] - into.begin[v]
+        if cost > left or degree > rows:
+            continue
+        left -= cost
+        rows -= degree
+        after, new_low, new_high, reached = push_back(v, stopped, reached, edges, chances, walks, into, asked, ws)
+        value, low, high = float(after) * UNIT, max(new_low, low), min(new_high, high)
+        if after == 0 or value < low or value > high:
+            continue
+        found.vertices[number], found.before[number], found.after[number] = v, score, after
+        found.lows[number], found.highs[number] = low, high
+        # Read with a look at whose it is, so that nothing has to be cleared.
+        ws.taken[v] = number
+        keys[place] = after
+        number += 1
+    if number > 0:
+        sort_falling(keys, ids, length, ws.spare_keys, ws.spare_ids)
+        if not still_holds(step, number, found, asked, ws):
+            for i in range(length):
+                j = ws.taken[ids[i]]
+                if 0 <= j < number and found.vertices[j] == ids[i]:
+                    keys[i] = found.before[j]
+            sort_falling(keys, ids, length, ws.spare_keys, ws.spare_ids)
+            number = 0
+    return number, found, reached
+
+
+@njit
+def still_holds(step, number, found, asked, ws):
+    """Return whether Definition 1 holds of the new order, by the limits of the test that the old one has passed."""
+    epsilon = asked.epsilon
+    for i in range(asked.k):
+        if ws.limits[i] <= asked.delta_min:
+            break
+        score = float(ws.keys[i]) * UNIT
+        low, high = known_interval(step, ws.ids[i], ws.keys[i], number, found, asked, ws)
+        if low < (1.0 - epsilon) * ws.limits[i] or score > (1.0 + epsilon) * low or score < (1.0 - epsilon) * high:
+            return False
+    return True
+
+
+@njit
+def highest_left(stopped, length, asked, ws):
+    """Return the largest upper bound of the vertices that are not among the ``length`` best, which are in order."""
+    reserve = float(stopped.least_reserve) * UNIT
+    highest = upper_bound(asked.bounds, stopped.step, reserve, reserve)
+    last_key, last_id = ws.keys[length - 1], ws.ids[length - 1]
+    for j in range(stopped.count):
+        v, score = ws.candidates[j], ws.scores[j]
+        if score < last_key or (score == last_key and v > last_id):
+            _, high = interval(stopped.step, v, score, asked, ws)
+            highest = max(highest, high)
+    return highest
+
+
+@njit
+def settle(stopped, length, reached, edges, chances, walks, into, asked, ws, certain):
+    """Put the ``length`` best candidates into order; with in-edges refine them, and say which are certain.
+
+    The order is in ``keys`` and ``ids`` afterwards; its first k are the answer. Certain are the vertices whose lower
+    bound no vertex outside the answer exceeds, but for a probability of 1/n; all where nothing is left to walks.
+
+    Returns
+    -------
+    int
+        How many vertices ``upcoming`` lists whose ``walked`` is not zero.
+    """
+    k, step = asked.k, stopped.step
+    take_top(ws.candidates, ws.scores, stopped.count, length, ws.keys, ws.ids, ws.spare_keys, ws.spare_ids)
+    if len(into.begin) == 0:
+        return reached
+    highest = highest_left(stopped, length, asked, ws)
+    number, found, reached = refine(stopped, length, reached, edges, chances, walks, into, asked, ws)
+    for i in range(k, length):
+        _, high = known_interval(step, ws.ids[i], ws.keys[i], number, found, asked, ws)
+        highest = max(highest, high)
+    for i in range(min(k, length)):
+        low, _ = known_interval(step, ws.ids[i], ws.keys[i], number, found, asked, ws)
+        certain[i] = stopped.exact or low >= highest
+    return reached

@@ -1,0 +1,284 @@
+"""Selection and sorting by a team of blocks on a GPU (``team_cuda.py``): the k-th largest, and the k best in order."""
+
+from numba import int32, int64
+
+from gpukit.device.kernels import cuda, device
+from gpukit.kpar.query import team_cuda as teams
+
+SORTED_IN_BLOCK = 1024
+"""Most pairs that one block sorts alone."""
+
+RANKED = 256
+"""Most values whose order is found by comparing all with all."""
+
+KEYS, IDS, UPPERS, NUMBERS, BROUGHT, FEWEST, TOP_ROWS = 0, 1, 2, 3, 4, 5, 6
+"""Rows of the room for the best: scores, vertices, upper bounds, and numbers that are sorted along with them; of the
+contenders, what their tails bring them and the fewest out-edges of a tail, or minus the largest share that one brings
+(``refine_cuda.py``)."""
+
+PAST_IDS = 1 << 31
+"""Above every id."""
+
+KEPT, TIES, TAKEN = 0, 0, 0
+"""Counters: values of the chosen bucket, candidates with the least score taken, and those taken."""
+
+
+@device
+def _exponent(value):
+    """Return ⌊log₂ value⌋ of a positive value."""
+    high = int32(value >> 32)
+    return 63 - cuda.clz(high) if high > 0 else 31 - _leading(int64(value & 0xFFFFFFFF))
+
+
+@device
+def _leading(value):
+    """Return the zeros before the first one of a 32-bit value."""
+    return cuda.clz(int32(value >> 1)) - 1 if value > 1 else 31
+
+
+@device
+def _bucket(value, low, shift):
+    """Return the bucket of a value: by its first bits (``shift`` < 0), a thirty-second of a doubling, or linear."""
+    if shift >= 0:
+        return (value - low) >> shift
+    if value < 1:
+        return int64(0)
+    exponent = int64(_exponent(value))
+    following = value >> (exponent - 5) if exponent >= 5 else value << (5 - exponent)
+    return 1 + 32 * exponent + (following & 31)
+
+
+# whole: cut, it compiles to another order of comparisons; that waits for a GPU to time it
+@device
+def kth(source, count, k, spare, other, team, phase, turn):
+    """Find the k-th largest of ``source[:count]`` (int64, not negative), 1 ≤ k ≤ count; all threads of the team.
+
+    A histogram of the values shrinks the list to one bucket, again and again, until so few are left that every block
+    ranks them for itself: two phases a histogram, nearly always one histogram. One body: cut into functions, its
+    instructions come in another order.
+
+    Parameters
+    ----------
+    spare, other : int64 arrays
+        Room for the shrunk lists; ``other`` may be ``source``, which is then lost.
+    turn : int
+        Which of the two histograms is clear; the other one is cleared here.
+
+    Returns
+    -------
+    value, above, equal, phase, turn
+        The k-th largest, how many are larger and how many equal, the new phase and turn.
+    """
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    rank, members = team.block * block_size + tid, team.blocks * block_size
+    control, pool, local = team.control, team.memory.pool, team.memory.other_stage
+    low, shift, bits = int64(0), int64(-1), int64(64)
+    above = int64(0)
+    values = source
+    while count > RANKED and bits > 0:
+        # Count how many values each bucket has, and clear the histogram of the next turn.
+        histogram, clear = (
+            team.home + teams.HISTOGRAMS + turn * teams.BUCKETS,
+            team.home + teams.HISTOGRAMS + (1 - turn) * teams.BUCKETS,
+        )
+        b = tid
+        while b < teams.BUCKETS:
+            local[b] = 0
+            b += block_size
+        b = rank
+        while b < teams.BUCKETS:
+            control[clear + b] = 0
+            b += members
+        cuda.syncthreads()
+        i = rank
+        while i < count:
+            cuda.atomic.add(local, _bucket(values[i], low, shift), 1)
+            i += members
+        cuda.syncthreads()
+        b = tid
+        while b < teams.BUCKETS:
+            if local[b] > 0:
+                cuda.atomic.add(control, histogram + b, int64(local[b]))
+            b += block_size
+        phase = teams.team_barrier(team, phase)
+        # Find the bucket with the k-th: thread i owns the buckets from part · i on, counted from the top.
+        part = teams.BUCKETS // block_size
+        own = int64(0)
+        for i in range(part):
+            own += control[histogram + teams.BUCKETS - 1 - tid * part - i]
+        upto, _ = teams.block_prefix_sum(own, team.memory.sums)
+        if upto >= k - above and upto - own < k - above:
+            larger = upto - own
+            bucket = teams.BUCKETS - 1 - tid * part
+            while larger + control[histogram + bucket] < k - above:
+                larger += control[histogram + bucket]
+                bucket -= 1
+            pool[teams.BUCKETS], pool[teams.BUCKETS + 1] = bucket, larger
+        cuda.syncthreads()
+        chosen = pool[teams.BUCKETS]
+        above += pool[teams.BUCKETS + 1]
+        # Keep the values of that bucket.
+        kept = teams.Staged(pool, team.memory.small, 0, spare, control, teams.counters(team, phase), KEPT)
+        first = rank - tid
+        while first < count:
+            i = first + tid
+            place = 0
+            if i < count and _bucket(values[i], low, shift) == chosen:
+                place = teams.put(kept, values[i])
+            if teams.block_any(place >= teams.STAGE - block_size, team.memory.small):
+                teams.flush(kept)
+            first += members
+        teams.flush(kept)
+        phase = teams.team_barrier(team, phase)
+        count = control[teams.counters(team, phase - 1) + KEPT]
+        values, spare, other = spare, other, spare
+        if shift < 0:
+            exponent, following = (chosen - 1) >> 5, 32 + ((chosen - 1) & 31)
+            bits = max(exponent - 5, int64(0))
+            low = following << bits
+        else:
+            low += chosen << shift
+            bits = shift
+        shift = max(bits - 11, int64(0))
+        turn = 1 - turn
+    cuda.syncthreads()
+    if bits == 0:
+        # All that are left are equal.
+        if tid == 0:
+            pool[teams.BUCKETS], pool[teams.BUCKETS + 1], pool[teams.BUCKETS + 2] = values[0], above, count
+    else:
+        # So few are left that each is compared with all.
+        i = tid
+        while i < count:
+            pool[i] = values[i]
+            i += block_size
+        cuda.syncthreads()
+        i = tid
+        while i < count:
+            mine, larger, equal = pool[i], int64(0), int64(0)
+            for j in range(count):
+                larger += pool[j] > mine
+                equal += pool[j] == mine
+            if above + larger < k and above + larger + equal >= k:
+                pool[teams.BUCKETS], pool[teams.BUCKETS + 1], pool[teams.BUCKETS + 2] = mine, above + larger, equal
+            i += block_size
+    phase = teams.team_barrier(team, phase)
+    value, above, equal = pool[teams.BUCKETS], pool[teams.BUCKETS + 1], pool[teams.BUCKETS + 2]
+    cuda.syncthreads()
+    return value, above, equal, phase, turn
+
+
+@device
+def _order(keys, ids, i, j, falling):
+    """Put two pairs into order: larger key first, then smaller id, or the other way round."""
+    first = keys[i] > keys[j] or (keys[i] == keys[j] and ids[i] <= ids[j])
+    if first != falling:
+        keys[i], keys[j] = keys[j], keys[i]
+        ids[i], ids[j] = ids[j], ids[i]
+
+
+@device
+def sort_in_block(keys, ids, size, pool):
+    """Sort ``size`` pairs, a power of two of at walks_max SORTED_IN_BLOCK, by falling key, then id; one block."""
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    local_keys, local_ids = pool[:SORTED_IN_BLOCK], pool[SORTED_IN_BLOCK : 2 * SORTED_IN_BLOCK]
+    cuda.syncthreads()
+    i = tid
+    while i < size:
+        local_keys[i], local_ids[i] = keys[i], ids[i]
+        i += block_size
+    run = 2
+    while run <= size:
+        step = run >> 1
+        while step > 0:
+            cuda.syncthreads()
+            pair = tid
+            while pair < size >> 1:
+                i = 2 * pair - (pair & (step - 1))
+                _order(local_keys, local_ids, i, i + step, (i & run) == 0)
+                pair += block_size
+            step >>= 1
+        run *= 2
+    cuda.syncthreads()
+    i = tid
+    while i < size:
+        keys[i], ids[i] = local_keys[i], local_ids[i]
+        i += block_size
+    cuda.syncthreads()
+
+
+@device
+def sort_in_team(keys, ids, size, team, phase):
+    """Sort ``size`` pairs, a power of two, by falling key, then id; all threads of the team. Returns the phase."""
+    rank, members = team.block * cuda.blockDim.x + cuda.threadIdx.x, team.blocks * cuda.blockDim.x
+    run = 2
+    while run <= size:
+        step = run >> 1
+        while step > 0:
+            pair = rank
+            while pair < size >> 1:
+                i = 2 * pair - (pair & (step - 1))
+                _order(keys, ids, i, i + step, (i & run) == 0)
+                pair += members
+            phase = teams.team_barrier(team, phase)
+            step >>= 1
+        run *= 2
+    return phase
+
+
+@device
+def take_best(slot, count, length, top, team, phase, turn):
+    """Put the ``length`` best of ``count`` candidates into KEYS and IDS of ``top``, unordered; the whole team.
+
+    Of equal scores the lowest ids are better: they are selected in the same way, as distances from the largest id.
+    The rest of the two rows is filled with what sorts behind. ``limits`` and ``spare`` of the slot are undefined
+    afterwards.
+
+    Returns
+    -------
+    lowest, phase, turn
+        The least score taken, the new phase and turn.
+    """
+    rank, members = team.block * cuda.blockDim.x + cuda.threadIdx.x, team.blocks * cuda.blockDim.x
+    scores, candidates, control = slot.scores, slot.candidates, team.control
+    spare, other, keys, ids = slot.limits, slot.spare, top[KEYS], top[IDS]
+    lowest, above, equal, phase, turn = kth(scores, count, length, spare, other, team, phase, turn)
+    farthest = int64(0)
+    if equal > length - above:
+        at = teams.counters(team, phase)
+        j = rank
+        while j < count:
+            if scores[j] == lowest:
+                spare[cuda.atomic.add(control, at + TIES, 1)] = PAST_IDS - int64(candidates[j])
+            j += members
+        phase = teams.team_barrier(team, phase)
+        farthest, _, _, phase, turn = kth(spare, equal, length - above, other, spare, team, phase, turn)
+    at = teams.counters(team, phase)
+    i = length + rank
+    while i < len(keys):
+        keys[i], ids[i] = -1, PAST_IDS
+        i += members
+    j = rank
+    while j < count:
+        score, v = scores[j], int64(candidates[j])
+        if score > lowest or (score == lowest and PAST_IDS - v >= farthest):
+            place = cuda.atomic.add(control, at + TAKEN, 1)
+            keys[place], ids[place] = score, v
+        j += members
+    phase = teams.team_barrier(team, phase)
+    return lowest, phase, turn
+
+
+@device
+def sort_best(top, both, team, phase, pool):
+    """Sort the best by falling score, then id, and with ``both`` the upper bounds too; all threads of the team."""
+    size = top.shape[1]
+    if size <= SORTED_IN_BLOCK:
+        if team.block == 0:
+            sort_in_block(top[KEYS], top[IDS], size, pool)
+        if both and team.block == team.blocks - 1:
+            sort_in_block(top[UPPERS], top[NUMBERS], size, pool)
+        return teams.team_barrier(team, phase)
+    for row in range(0, 3 if both else 1, 2):
+        phase = sort_in_team(top[row], top[row + 1], size, team, phase)
+    return phase

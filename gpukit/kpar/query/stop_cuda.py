@@ -1,0 +1,99 @@
+"""The stop test of a query by a team of blocks on a GPU, and the k best in order: that of ``bounds.py``."""
+
+from numba import float64, int64
+
+from gpukit.device.kernels import cuda, device
+from gpukit.kpar.query.bounds_cuda import WORTH, from_key, lower_bound, to_key, upper_bound
+from gpukit.kpar.query.select_cuda import IDS, KEYS, UPPERS, kth, sort_best, take_best
+from gpukit.kpar.query.team_cuda import counters, team_barrier
+
+LISTED, BELOW, REFUSED = 0, 0, 1
+"""Counters: upper bounds listed; the distances from the end of the first place whose limit is at most δ_min, and of the
+first one refused."""
+
+
+@device
+def _first_refused(length, step, outside, reserve, asked, top, team, phase):
+    """Test the best place by place: equations (1) and (2) while the limit is above δ_min; all threads of the team.
+
+    Returns
+    -------
+    refused, phase
+        The first place refused or 0, and the new phase.
+    """
+    rank, members = team.block * cuda.blockDim.x + cuda.threadIdx.x, team.blocks * cuda.blockDim.x
+    best_keys, best_ids, best_uppers = top[KEYS], top[IDS], top[UPPERS]
+    bounds, delta_min, epsilon = asked.bounds, asked.delta_min, asked.epsilon
+    at = counters(team, phase)
+    i = rank
+    while i < length:
+        limit = max(from_key(best_uppers[i]), outside)
+        score, kept = best_keys[i], reserve[best_ids[i]]
+        value, by_walks = float64(score) * WORTH, float64(score - kept) * WORTH
+        high = upper_bound(bounds, step, value, by_walks)
+        low = lower_bound(bounds, step, value, by_walks, float64(kept) * WORTH)
+        if limit <= delta_min:
+            cuda.atomic.max(team.control, at + BELOW, length - i)
+        elif low < (1.0 - epsilon) * limit or value > (1.0 + epsilon) * low or value < (1.0 - epsilon) * high:
+            cuda.atomic.max(team.control, at + REFUSED, length - i)
+        i += members
+    phase = team_barrier(team, phase)
+    refused = int64(0)
+    if team.control[at + REFUSED] > team.control[at + BELOW]:
+        refused = length - team.control[at + REFUSED] + 1
+    return refused, phase
+
+
+@device
+def refused_at(step, final, count, least_reserve, slot, asked, top, team, phase, turn):
+    """Put the k best candidates, or all, into ``top`` and test them unless ``final``; all threads of the team.
+
+    ``limits``, ``spare`` and ``room`` of the slot are undefined afterwards; ``top`` is sorted where the test did not
+    refuse before that.
+
+    Returns
+    -------
+    refused, phase, turn
+        The first place that the test refuses, 0 where it passes; the new phase and turn.
+    """
+    rank, members = team.block * cuda.blockDim.x + cuda.threadIdx.x, team.blocks * cuda.blockDim.x
+    scores, limits, reserve, control = slot.scores, slot.limits, slot.reserve, team.control
+    best_uppers = top[UPPERS]
+    k, bounds, delta_min, epsilon = asked.k, asked.bounds, asked.delta_min, asked.epsilon
+    length = min(int64(k), count)
+    # U_out: no vertex that is no candidate has a larger upper bound than one at π̂ = Y = e₀.
+    outside = upper_bound(bounds, step, float64(least_reserve) * WORTH, float64(least_reserve) * WORTH)
+    if not final and count < k and outside > delta_min:
+        return count + 1, phase, turn
+    if length == 0:
+        return int64(0), phase, turn
+    lowest, phase, turn = take_best(slot, count, length, top, team, phase, turn)
+    if not final:
+        # The upper bounds of the candidates, as keys: the largest go to ``top``.
+        j = rank
+        while j < count:
+            by_walks = float64(scores[j] - reserve[slot.candidates[j]]) * WORTH
+            limits[j] = to_key(upper_bound(bounds, step, float64(scores[j]) * WORTH, by_walks))
+            j += members
+        phase = team_barrier(team, phase)
+        upper, above, _, phase, turn = kth(limits, count, length, slot.spare, slot.room, team, phase, turn)
+        at = counters(team, phase)
+        j = rank
+        while j < count:
+            if limits[j] > upper:
+                best_uppers[cuda.atomic.add(control, at + LISTED, 1)] = limits[j]
+            j += members
+        i = above + rank
+        while i < len(best_uppers):
+            best_uppers[i] = upper if i < length else int64(-1)
+            i += members
+        phase = team_barrier(team, phase)
+        # No lower bound exceeds π̂, so this cheap test fails only where the full one would.
+        highest = max(from_key(upper), outside)
+        if count >= k and highest > delta_min and float64(lowest) * WORTH < (1.0 - epsilon) * highest:
+            return int64(k), phase, turn
+    phase = sort_best(top, not final, team, phase, team.memory.pool)
+    if final:
+        return int64(0), phase, turn
+    refused, phase = _first_refused(length, step, outside, reserve, asked, top, team, phase)
+    return refused, phase, turn

@@ -1,0 +1,372 @@
+"""What blocks of a GPU do together as a *team*: wait for each other, add up, and append to lists.
+
+A team is some blocks of one cooperative launch, all of them for one query or one each for many. Its threads work in
+*phases* with :func:`team_barrier` between them. What they share lies in ``control`` (int64), a stretch of it for each
+team that begins at ``home``: the count of arrivals, four sets of counters, the sums of each block, and two histograms.
+Counters written in a phase are read in the next one and zero again two phases later.
+"""
+
+from typing import Any, NamedTuple
+
+from numba import int32, int64
+
+from gpukit.device.kernels import cuda, device, group, libdevice
+from gpukit.device.select import simulated
+
+MAX_BLOCK_SIZE = 512
+"""Most threads of a block; their number is a power of two."""
+
+PREFIX_SUMS = 2 * MAX_BLOCK_SIZE
+"""Words of shared memory for a prefix sum."""
+
+MAX_BLOCKS = 511
+"""Most blocks of a team."""
+
+STAGE = 2048
+"""Entries a block gathers in shared memory before it appends them to a list."""
+
+POOL = 2560
+"""Words of shared memory for histograms, sorting and the ranges of a sweep."""
+
+BUCKETS = 2048
+
+AT_ONCE = 4
+"""Vertices whose values a thread loads before it looks at the first, in passes over many: the loads overlap."""
+
+TOGETHER = 4 if simulated() else 16
+"""Queries at most whose start lists are read together: their units of a vertex, side by side, fill 32 bytes."""
+
+PAIRS = TOGETHER // 2
+"""Words of 32 bits that these units fill."""
+
+RELEASED, COUNTERS, SUMS, HISTOGRAMS = 8, 16, 80, 80 + MAX_BLOCKS + 1
+CONTROL = HISTOGRAMS + 2 * BUCKETS
+"""Places in the stretch of a team, after the count of arrivals: the phases it was let into, counters, sums of the
+blocks, histograms; its length."""
+
+COUNTED = 5
+"""Counters of a phase; who writes them gives them names."""
+
+RESIDUE, RESERVE, WALKED, SCORES, LIMITS, SPARE, ROOM, LONG_ROWS = 0, 1, 2, 3, 4, 5, 6, 7
+TOUCHED, FRONTIER, UPCOMING, CANDIDATES, SHORT_ROWS = 0, 1, 2, 3, 4
+"""Rows of n int64 and of n int32 that a query works in (:class:`Slot`)."""
+
+BASE, EPOCH, RAISED, PLACE, SMALL = 2, 3, 4, 5, 8
+"""Places in the small shared array: the first place of a flush, how often :func:`block_any` was asked, when a flag was
+raised last, and what :func:`locate` finds; 0 and 1 count staged entries; its length. :func:`clear` begins it."""
+
+
+class Memory(NamedTuple):
+    """The shared memory of a block: POOL and PREFIX_SUMS words, two stages of STAGE half words, SMALL half words."""
+
+    pool: Any
+    sums: Any
+    stage: Any
+    other_stage: Any
+    small: Any
+
+
+class Team(NamedTuple):
+    """A block among those of its team.
+
+    ``control``, where the team's stretch begins, the number of the block, how many there are, and its shared memory.
+    """
+
+    control: Any
+    home: Any
+    block: Any
+    blocks: Any
+    memory: Any
+
+
+class Space(NamedTuple):
+    """The working space of all teams (:func:`gpukit.kpar.query.answer_cuda.answer`)."""
+
+    long: Any
+    short: Any
+    top: Any
+    control: Any
+    units: Any
+    pairs: Any
+    marks: Any
+    ahead: Any
+
+
+SPACE = group(
+    Space, "int64[:, :, ::1]", "int32[:, :, ::1]", "int64[:, :, ::1]", "int64[::1]", "uint16[:, ::1]",
+    "uint32[::1]", "uint32[:, ::1]", "int64[:, ::1]",
+)  # fmt: skip
+"""Its type, in signatures of kernels."""
+
+
+class Slot(NamedTuple):
+    """The arrays a query works in, of n entries.
+
+    ``residue``, ``reserve``, ``walked`` (what walks brought), ``scores``, ``limits`` (offsets, upper bounds), ``spare``
+    and ``room`` are int64; ``unit`` (uint16) is what a walk carries, packed; ``touched`` (vertices met),
+    ``candidates``, ``frontier`` and ``upcoming`` are int32; ``marks`` (uint32, a bit for each vertex) has those met in
+    it.
+    """
+
+    residue: Any
+    reserve: Any
+    unit: Any
+    walked: Any
+    scores: Any
+    limits: Any
+    spare: Any
+    room: Any
+    touched: Any
+    candidates: Any
+    frontier: Any
+    upcoming: Any
+    marks: Any
+
+
+class Met(NamedTuple):
+    """The vertices that a pass over those met looks at: ``span`` of ``touched``, or all n where ``dense``."""
+
+    span: Any
+    dense: Any
+
+
+class Staged(NamedTuple):
+    """A list that a block appends to through a stage in its shared memory.
+
+    ``small[slot]`` counts what is staged, and the counter ``at + which`` of ``control`` what the list has.
+    """
+
+    stage: Any
+    small: Any
+    slot: Any
+    target: Any
+    control: Any
+    at: Any
+    which: Any
+
+
+if simulated():
+
+    def times(a, b):
+        """Return a · b, rounded on its own."""
+        return a * b
+
+else:
+
+    @device
+    def times(a, b):
+        """Return a · b, rounded on its own: never fused with a sum."""
+        return libdevice.dmul_rn(a, b)
+
+
+@device
+def slot_of(space, own):
+    """Return the arrays of a slot."""
+    long, short = space.long, space.short
+    return Slot(
+        long[own, RESIDUE], long[own, RESERVE], space.units[own], long[own, WALKED], long[own, SCORES],
+        long[own, LIMITS], long[own, SPARE], long[own, ROOM], short[own, TOUCHED], short[own, CANDIDATES],
+        short[own, FRONTIER], short[own, UPCOMING], space.marks[own],
+    )  # fmt: skip
+
+
+@device
+def group_end(space, first):
+    """Return the slot after the last one of the group of up to TOGETHER slots that begins with ``first``."""
+    return min(first + TOGETHER, len(space.ahead))
+
+
+@device
+def met_of(count, listed, n):
+    """Return what passes over those met look at: ``count`` of the list, if it has all and they are few; else all n."""
+    dense = not listed or count > n >> 2
+    return Met(n if dense else count, dense)
+
+
+@device
+def met_vertex(met, touched, j):
+    """Return the j-th vertex of a pass over those met."""
+    return j if met.dense else int64(touched[j])
+
+
+@device(inline="always")
+def block_memory():
+    """Return shared memory for a block of a team, all it needs; once in a kernel."""
+    # A line for each array: the simulator tells shared arrays apart by the line that makes them.
+    return Memory(
+        cuda.shared.array(POOL, int64),
+        cuda.shared.array(PREFIX_SUMS, int64),
+        cuda.shared.array(STAGE, int32),
+        cuda.shared.array(STAGE, int32),
+        cuda.shared.array(SMALL, int32),
+    )
+
+
+@device
+def clear(small):
+    """Begin the small shared array with zeros, whatever the threads of the block; a barrier must follow."""
+    i = cuda.threadIdx.x
+    while i < SMALL:
+        small[i] = 0
+        i += cuda.blockDim.x
+
+
+@device
+def team_barrier(team, phase):
+    """Wait for all threads of the team and return the number of the new phase; the first one has number 1."""
+    control, home = team.control, team.home
+    cuda.syncthreads()
+    if team.blocks > 1:
+        if cuda.threadIdx.x == 0:
+            cuda.threadfence()
+            if cuda.atomic.add(control, home, 1) == team.blocks * phase - 1:
+                # The release hands on what the other arrivals brought, not only what this block wrote.
+                cuda.threadfence()
+                cuda.atomic.add(control, home + RELEASED, 1)
+            # An atomic read: a plain load would be moved out of the loop.
+            while cuda.atomic.add(control, home + RELEASED, 0) < phase:
+                pass
+            cuda.threadfence()
+        cuda.syncthreads()
+    phase += 1
+    if team.block == 0:
+        # A block may have fewer threads than there are counters.
+        i = cuda.threadIdx.x
+        while i < COUNTED:
+            control[home + COUNTERS + 16 * ((phase + 2) & 3) + i] = 0
+            i += cuda.blockDim.x
+    return phase
+
+
+@device
+def counters(team, phase):
+    """Return where the counters of a phase lie."""
+    return team.home + COUNTERS + 16 * (phase & 3)
+
+
+@device
+def block_any(flag, small):
+    """Return whether a flag is set for any thread of the block, which waits for all.
+
+    The barriers that combine flags (``syncthreads_or`` and its kin) are not used: in these kernels an H200 hung in them
+    or stopped with an illegal instruction, though every thread of the block had come to the same one.
+    """
+    turn = small[EPOCH] + 1
+    if flag:
+        small[RAISED] = turn
+    cuda.syncthreads()
+    found = small[RAISED] == turn
+    if cuda.threadIdx.x == 0:
+        small[EPOCH] = turn
+    cuda.syncthreads()
+    return found
+
+
+@device
+def block_prefix_sum(value, sums):
+    """Return the sum of ``value`` over the threads of the block up to this one, and over all."""
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    here, step = 0, 1
+    sums[tid] = value
+    cuda.syncthreads()
+    while step < block_size:
+        total = sums[here + tid]
+        if tid >= step:
+            total += sums[here + tid - step]
+        here = MAX_BLOCK_SIZE - here
+        sums[here + tid] = total
+        cuda.syncthreads()
+        step *= 2
+    mine, whole = sums[here + tid], sums[here + block_size - 1]
+    cuda.syncthreads()
+    return mine, whole
+
+
+@device
+def put(staged, value):
+    """Append a value to a list through the block's stage; return how full the stage was."""
+    counter = staged.at + staged.which
+    place = cuda.atomic.add(staged.small, staged.slot, 1)
+    if place < STAGE:
+        staged.stage[place] = value
+    else:
+        staged.target[cuda.atomic.add(staged.control, counter, 1)] = value
+    return place
+
+
+@device
+def time_to_flush(passes, fullest, small):
+    """Return whether to flush: looked at every fourth pass of a loop, so that others need not wait for each other.
+
+    ``fullest`` is the highest place a thread's ``put`` returned since the last flush. What a stage cannot hold goes to
+    its list one by one.
+    """
+    return (passes & 3) == 3 and block_any(fullest >= STAGE >> 2, small)
+
+
+@device
+def flush(staged):
+    """Append what the block has staged to the list; all its threads."""
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    small, counter = staged.small, staged.at + staged.which
+    cuda.syncthreads()
+    count = min(int64(small[staged.slot]), STAGE)
+    cuda.syncthreads()
+    if count > 0:
+        if tid == 0:
+            small[BASE] = cuda.atomic.add(staged.control, counter, count)
+            small[staged.slot] = 0
+        cuda.syncthreads()
+        base = small[BASE]
+        i = tid
+        while i < count:
+            staged.target[base + i] = staged.stage[i]
+            i += block_size
+        cuda.syncthreads()
+
+
+@device
+def prefix_over_blocks(team, pool, sums):
+    """Put the prefix sums of the blocks' sums into ``pool[: blocks + 1]`` and return the whole; all threads."""
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    running = int64(0)
+    first = 0
+    while first < team.blocks:
+        b = first + tid
+        mine, whole = block_prefix_sum(team.control[team.home + SUMS + b] if b < team.blocks else int64(0), sums)
+        if b < team.blocks:
+            pool[b + 1] = running + mine
+        running += whole
+        first += block_size
+    if tid == 0:
+        pool[0] = 0
+    cuda.syncthreads()
+    return running
+
+
+@device
+def doublings(block_size):
+    """Return log₂ of the threads of a block: shifts by it stand for divisions, which cost a hundred instructions."""
+    return 31 - cuda.clz(int32(block_size))
+
+
+@device
+def locate(offsets, first, last, goal, small):
+    """Return the last item in first … last - 1 whose offset does not exceed ``goal``; all threads of the block.
+
+    Each thread looks at one place; the one at whose place offsets do not exceed the goal, but do at the next, says so.
+    """
+    tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
+    shift = doublings(block_size)
+    while last - first > 1:
+        stride = (last - first + block_size - 1) >> shift
+        probe = first + tid * stride
+        following = probe + stride
+        if probe < last and offsets[probe] <= goal:
+            if tid + 1 == block_size or following >= last or offsets[following] > goal:
+                small[PLACE] = tid
+        cuda.syncthreads()
+        first += small[PLACE] * stride
+        cuda.syncthreads()
+        last = min(last, first + stride)
+    return first

@@ -1,0 +1,286 @@
+"""An index that follows its graph: edges come and go, and only the walks that meet them are drawn again."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from gpukit.device.memory import check_host
+from gpukit.errors import InputError, UsageError
+from gpukit.graph.csr import Graph
+from gpukit.kpar.index.build import Index, Paths, base_counts
+from gpukit.kpar.problem import Constants, begins
+from gpukit.kpar.update.changes import Changed, Edges, check_apart, slots_of
+from gpukit.kpar.update.paths import (
+    MAX_STEPS,
+    PARTS_PER_THREAD,
+    index_of_ends,
+    key_of,
+    longest_of,
+    over_parts,
+    shares,
+    tables_of,
+)
+from gpukit.kpar.update.tables_cpu import Changes, OldPaths, Tables, are_edges, change_tables, ends_of
+from gpukit.kpar.update.visits_cpu import (
+    CAPACITY,
+    GONE,
+    SIZE,
+    UNMARKED,
+    Cut,
+    Lists,
+    Records,
+    Visits,
+    change_counts,
+    close_cut,
+    close_list_gaps,
+    close_table_gaps,
+    count_listed,
+    drop_visits,
+    gather_cut,
+    list_visits,
+    meet_all,
+    moves_of,
+    paths_of,
+    redraw,
+    reserve,
+    room_for_lists,
+    room_for_walks,
+    set_paths,
+    stale_cells,
+    visits_of,
+)
+
+SPARE = 0.25
+"""Room for more, as a share of what is there; the walks of each vertex have as much of their own."""
+
+ALONE = 512
+"""Changes, and walks to draw, up to which one thread does the work: others would take longer to begin."""
+
+AT_ONCE = 1 << 11
+"""Walks that are drawn together: what they need stays in a core's cache."""
+
+_OPENED_AT_ONCE = 1 << 19
+"""Records of a step while lists are made."""
+
+BYTES_PER_WALK, BYTES_PER_STEP, BYTES_PER_EDGE = 52, 30, 28
+"""Upper bounds of the room a walk, a step and an edge take while an index is open."""
+
+
+class OpenIndex:
+    """An updatable index with what updates need: slot tables, and the walks through each vertex.
+
+    Opening draws the first words of all walks again, about as long as a quarter of making the index.
+
+    Parameters
+    ----------
+    graph : Graph
+        The one the index was made on; an undirected one is changed in both directions by whoever calls.
+    index : Index
+        With its paths.
+    threads : int
+        CPU threads; nothing depends on it.
+
+    Raises
+    ------
+    InputError
+        If the index was not made for updates.
+    DeviceError
+        If there is not enough memory.
+    """
+
+    def __init__(self, graph: Graph, index: Index, threads: int = 1) -> None:
+        if index.paths is None:
+            raise InputError("the index was not made for updates; make it again with --updatable")
+        self.n, self.m, self.threads = graph.n, graph.m, threads
+        self._index, self._sizes = index, index.paths
+        self._key = key_of(index.params, index.seed)
+        self._per_edge = Constants.of(graph.n, index.paths.sized_for, index.params).walks_per_edge()
+        self._pool = ThreadPoolExecutor(threads)
+        total = len(index.paths.moves)
+        steps = int(total / index.params.alpha)
+        needs = {f"listing the steps of {total:,} walks": BYTES_PER_WALK * total + BYTES_PER_STEP * steps}
+        check_host(needs | {"slot tables": BYTES_PER_EDGE * graph.m}, "make an index with a larger --epsilon")
+        self._tables, self._slots_used = tables_of(graph, threads, int(3 * graph.m * SPARE) + 16)
+        self._changes: Changes | None = None
+        self._open(index.paths)
+        self._whole = True
+
+    def _open(self, paths: Paths) -> None:
+        """Make the records of the walks, and list the visits of each vertex."""
+        counts = self._index.walks.astype(np.int64)
+        places, capacity = begins(counts), counts + (counts >> 2)
+        first, total = begins(capacity), int(places[-1])
+        cells = longest_of(self._key, counts, places, self.threads, more=2)
+        self._used = np.array([first[-1], cells[-1]], np.int64)
+        room = int(first[-1]) + int(total * SPARE) + 16
+        self._records = Records(
+            first[:-1].copy(), capacity, counts, _grown(np.repeat(np.arange(self.n, dtype=np.int32), capacity), room),
+            np.full(room, -1, np.int64), np.zeros(room, np.uint16), np.full(room, UNMARKED, np.int32),
+            np.empty(int(cells[-1] * (1 + SPARE)) + 16, np.int64),
+        )  # fmt: skip
+        old = OldPaths(places, begins(paths.moves), paths.vertices)
+        key, tables, records = self._key, self._tables, self._records
+        over_parts(lambda low, high: set_paths(key, tables, records, old, cells, low, high), places, self.threads)
+        self._lists, self._visits_used = Lists(np.zeros((self.n, 3), np.int64), np.empty(0, np.uint64)), 0
+        wanted = np.zeros(self.n, np.int64)
+        count_listed(records, wanted)
+        listed = np.flatnonzero(wanted)
+        self._reserve(listed, wanted[listed])
+        parts = shares(places, self.threads * (total // _OPENED_AT_ONCE + 1))
+        for step in range(0, len(parts), self.threads):
+            self._list(self._map(lambda ends: visits_of(key, records, *ends), parts[step : step + self.threads]))
+
+    def update(self, add: Edges, remove: Edges) -> tuple[Changed, int]:
+        """Add and remove edges, all at once.
+
+        Returns
+        -------
+        edges : Changed
+            Those that were not there, and those that were.
+        redrawn : int
+            How many walks were drawn again, or are new.
+
+        Raises
+        ------
+        InputError
+            If an edge is both added and removed.
+        """
+        check_apart(add, remove)
+        self._check_whole()
+        comes, goes = are_edges(add.keys, self._tables), are_edges(remove.keys, self._tables)
+        edges = Changed.of(add.keys[~comes], remove.keys[goes], self._tables.degree)
+        self._whole = False
+        redrawn = self._change(edges) if len(edges.keys) else 0
+        self._whole = True
+        self.m += edges.added - edges.removed
+        return edges, redrawn
+
+    @property
+    def tables(self) -> Tables:
+        """The slot tables, which hold the edges as they are now."""
+        return self._tables
+
+    def _check_whole(self) -> None:
+        """Refuse to go on where an update was interrupted, or memory ran out within it; raises UsageError."""
+        if not self._whole:
+            raise UsageError("an update of this index was broken off before it ended; make the index again")
+
+    def _change(self, edges: Changed) -> int:
+        """Change edges; returns how many walks were drawn again."""
+        key, tails = self._key, edges.tails
+        base = np.array(base_counts(edges.degrees.tolist(), self._per_edge), np.int64)
+        cut, size = self._change_counts(tails, base * self._sizes.factors[tails])
+        changes = self._change_tables(edges)
+        tables, records, lists = self._tables, self._records, self._lists
+        seen = int(lists.of[tails, SIZE].sum())
+        many = max(seen >> 6, len(edges.keys)) > ALONE
+        met = [np.empty(seen, np.int64) for _ in range(self.threads if many else 1)]
+        found = self._each(meet_all, changes, tables, lists, of=met)
+        whole = Cut(np.empty(size + sum(found), np.int64), np.empty(size + sum(found), np.int32))
+        whole.records[:size] = cut.records[:size]
+        for words, count in zip(met, found, strict=True):
+            size = gather_cut(words, count, records, whole, size)
+        close_cut(records, whole, size)
+        cut = Cut(whole.records[:size], whole.steps[:size])
+        many = size > ALONE
+        parts = [(low, min(low + AT_ONCE, size)) for low in range(0, max(size, 1), AT_ONCE)]
+        stale = self._map(lambda part: stale_cells(records, cut, *part), parts)
+        self._each(lambda *me: [drop_visits(*one, records, lists, *me) for one in stale], many=many)
+        self._relist(self._map(lambda part: redraw(key, tables, records, cut, *part), parts), many)
+        return size - int((cut.steps == GONE).sum())
+
+    def _change_counts(self, tails: np.ndarray, counts: np.ndarray) -> tuple[Cut, int]:
+        """Give the tails so many walks; return a cut with those that go and those that come, and its size."""
+        records = self._records
+        size = int(np.abs(counts - records.counts[tails]).sum())
+        cut = Cut(np.empty(size, np.int64), np.empty(0, np.int32))
+        if size == 0:
+            return cut, 0
+        rows, cells = room_for_walks(self._key, MAX_STEPS, tails, counts, records)
+        room, length = int(self._used[0]) + rows, int(self._used[1]) + cells
+        if room > len(records.start):
+            room = int(room * (1 + SPARE))
+            grown = {name: _grown(getattr(records, name), room) for name in ("start", "cells", "moves", "mark")}
+            records = records._replace(**grown)
+        if length > len(records.path):
+            records = records._replace(path=_grown(records.path, int(length * (1 + SPARE))))
+        self._records = records
+        return cut, change_counts(self._key, MAX_STEPS, tails, counts, records, self._used, cut)
+
+    def _change_tables(self, edges: Changed) -> Changes:
+        """Change the slot tables of the tails; return the changes, with the tables as they were."""
+        tables = self._tables
+        changes, used = edges.groups(tables, self._slots_used, self._changes)
+        if used > len(tables.slots):
+            taken = int(slots_of(tables.where & 255).sum())
+            slots = np.empty(int((taken + used - self._slots_used) * (1 + SPARE)), np.int32)
+            self._slots_used = close_table_gaps(tables, slots)
+            self._tables = tables = tables._replace(slots=slots)
+            changes, used = edges.groups(tables, self._slots_used, self._changes)
+        self._slots_used, self._changes = used, changes
+        pieces = PARTS_PER_THREAD * self.threads if len(edges.keys) > ALONE else 1
+        self._map(lambda ends: change_tables(changes, tables, *ends), shares(changes.old_begin, pieces))
+        return changes
+
+    def _relist(self, visits: list[Visits], many: bool) -> None:
+        """List the visits of walks that were drawn again; lists that have no room get some."""
+        left = self._list(visits, many)
+        if len(left.vertices):
+            self._reserve(*np.unique(left.vertices, return_counts=True))
+            self._list([left], many)
+
+    def _list(self, parts: list[Visits], many: bool = True) -> Visits:
+        """List visits; return those for which there is no room."""
+        records, lists = self._records, self._lists
+        left = self._each(lambda *me: [list_visits(one, records, lists, *me) for one in parts], many=many)
+        found = [(one, places) for of_thread in left for one, places in zip(parts, of_thread, strict=True)]
+        vertices, words = zip(*((one.vertices[places], one.words[places]) for one, places in found), strict=True)
+        return Visits(np.concatenate(vertices), np.concatenate(words))
+
+    def _reserve(self, vertices: np.ndarray, wanted: np.ndarray) -> None:
+        """Make room for so many visits more of each of some vertices."""
+        lists = self._lists
+        room = room_for_lists(vertices, wanted, lists)
+        if 2 * (self._visits_used + room) > len(lists.visits):
+            words = np.empty(2 * int((lists.of[:, CAPACITY].sum() + room) * (1 + SPARE)), np.uint64)
+            self._visits_used = close_list_gaps(lists, words)
+            self._lists = lists = lists._replace(visits=words)
+        self._visits_used = reserve(vertices, wanted, lists, self._visits_used)
+
+    def _each(self, work: Callable[..., Any], *given: Any, of: list[Any] | None = None, many: bool = True) -> list[Any]:
+        """Call ``work(*given, me, threads, …)`` in all threads, or in one; ``of`` has a last argument for each."""
+        threads = len(of) if of is not None else self.threads if many else 1
+        last = [[one] for one in of] if of is not None else [[]] * threads
+        return self._map(lambda me: work(*given, me, threads, *last[me]), list(range(threads)))
+
+    def _map(self, work: Callable[[Any], Any], over: list[Any]) -> list[Any]:
+        """Call ``work`` on each, in threads where there are several."""
+        return [work(one) for one in over] if len(over) == 1 else list(self._pool.map(work, over))
+
+    def index(self) -> Index:
+        """Return the index as it is now: that which :func:`gpukit.kpar.update.paths.build_updatable` would make."""
+        self._check_whole()
+        records, counts = self._records, self._records.counts.copy()
+        places = begins(counts)
+        moves = np.empty(places[-1], np.uint16)
+        over_parts(lambda first, last: moves_of(records, places, first, last, moves), places, self.threads)
+        begin = begins(moves)
+        path, ends = np.empty(begin[-1], np.int32), np.empty(places[-1], np.int32)
+
+        def collect(first: int, last: int) -> None:
+            paths_of(records, places, begin, first, last, path)
+            ends_of(places, begin, path, first, last, ends)
+
+        over_parts(collect, places, self.threads)
+        old, paths = self._index, self._sizes._replace(moves=moves, vertices=path)
+        hubs = old.hubs is not None
+        return index_of_ends(old.params, old.seed, counts, ends, self.m, paths, threads=self.threads, hubs=hubs)
+
+
+def _grown(array: np.ndarray, length: int) -> np.ndarray:
+    """Return an array that begins with this one."""
+    grown = np.empty(length, array.dtype)
+    grown[: len(array)] = array
+    return grown

@@ -1,0 +1,163 @@
+"""An index that is made for updates: walks on slot tables, with their paths (docs/kpar.md, graphs that change)."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from gpukit.device.memory import check_host
+from gpukit.device.philox import Stream, stream_tag
+from gpukit.errors import UsageError
+from gpukit.graph.csr import Graph
+from gpukit.kpar.index.build import Index, Paths, base_counts, index_of_rows, walk_counts
+from gpukit.kpar.problem import Constants, Params, begins
+from gpukit.kpar.update.changes import slots_of
+from gpukit.kpar.update.rule import bits_for
+from gpukit.kpar.update.tables_cpu import Key, Tables, draw_paths, ends_of, fill_tables, longest_walks, pack_paths
+
+LEAST_ALPHA = 0.01
+MAX_STEPS = 0xFFFE
+"""Steps that 16 bits hold. At the least α a walk goes as far with probability 1e-286."""
+
+BYTES_PER_WALK, BYTES_PER_STEP, BYTES_PER_EDGE = 28, 14, 16
+"""Upper bounds of the room a walk, a step and an edge take while an index is made."""
+
+PARTS_PER_THREAD = 8
+"""Shares for each thread, as those of large vertices are longer."""
+
+
+def check_updatable(params: Params, memory: int | None = None) -> None:
+    """Refuse what an index for updates cannot have; raises UsageError."""
+    if memory is not None:
+        raise UsageError("an updatable index keeps all walks, and --memory may not; leave one of them out")
+    if params.weighted:
+        raise UsageError("an updatable index takes all edges alike; leave --weighted or --updatable out")
+    if params.alpha < LEAST_ALPHA:
+        raise UsageError(f"alpha is {params.alpha}; an updatable index needs at least {LEAST_ALPHA}")
+
+
+def over_parts(work: Callable[[int, int], None], places: np.ndarray, threads: int) -> None:
+    """Call ``work(first, last)`` on ranges of vertices with about equally many walks, in threads."""
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(lambda ends: work(*ends), shares(places, threads * PARTS_PER_THREAD)))
+
+
+def shares(places: np.ndarray, parts: int) -> list[tuple[int, int]]:
+    """Return the two ends of each of so many ranges of vertices, which have about equally many places."""
+    cuts = np.searchsorted(places, np.linspace(0, places[-1], parts + 1))
+    cuts[0], cuts[-1] = 0, len(places) - 1
+    return list(pairwise(cuts.tolist()))
+
+
+def key_of(params: Params, seed: int) -> Key:
+    """Return the key of the walks."""
+    return Key(np.uint64(seed), stream_tag(Stream.WALK), np.uint64(params.one_minus_alpha))
+
+
+def tables_of(graph: Graph, threads: int, spare: int = 0) -> tuple[Tables, int]:
+    """Return the slot tables of a graph, with room for ``spare`` slots more, and the slots in use."""
+    degree = np.diff(graph.indptr)
+    distinct, which = np.unique(degree, return_inverse=True)
+    bits = np.array([bits_for(one) for one in distinct.tolist()], np.int64)[which]
+    begin = begins(slots_of(bits))
+    used = int(begin[-1])
+    where = np.where(bits > 0, begin[:-1] << 8 | bits, 0)
+    tables = Tables(where, degree, np.empty(used + spare, np.int32))
+    over_parts(lambda first, last: fill_tables(graph.indptr, graph.indices, first, last, tables), graph.indptr, threads)
+    return tables, used
+
+
+def sizes_of(graph: Graph, order: np.ndarray, params: Params, *, adaptive: bool = True) -> Paths:
+    """Return the sizes of an index that is to be made on a graph: its number of edges, and a(v); no walks yet."""
+    constants = Constants.of(graph.n, graph.m, params)
+    base = walk_counts(graph, order, constants, adaptive=False).astype(np.int64)
+    walks = walk_counts(graph, order, constants, adaptive=adaptive).astype(np.int64)
+    factors = (walks // np.maximum(base, 1)).astype(np.uint8)
+    return Paths(graph.m, np.maximum(factors, 1), np.empty(0, np.uint16), np.empty(0, np.int32))
+
+
+def counts_for(degrees: np.ndarray, factors: np.ndarray, per_edge: int) -> np.ndarray:
+    """Return ω (int64) of vertices with so many out-edges: a(v)·⌈d·c⌉."""
+    distinct, which = np.unique(degrees, return_inverse=True)
+    return np.array(base_counts(distinct.tolist(), per_edge), np.int64)[which] * factors
+
+
+def build_updatable(
+    graph: Graph, sizes: Paths, params: Params | None = None, *, seed: int = 0, threads: int = 1, hubs: bool = False
+) -> Index:
+    """Draw the walks of every vertex on slot tables, and keep their paths.
+
+    Step t of walk j of vertex v is a function of (graph, α, seed, v, j) alone, and an edge changes few of them.
+
+    Parameters
+    ----------
+    graph : Graph
+    sizes : Paths
+        By :func:`sizes_of`, or of an index for another graph with as many vertices.
+    params, seed, threads, hubs
+        As for :func:`gpukit.kpar.index.build.build_index`.
+
+    Raises
+    ------
+    UsageError
+        Where edges are to be weighted, or α is too small.
+    DeviceError
+        If the walks need more memory than is free.
+    """
+    params = params or Params()
+    check_updatable(params)
+    per_edge = Constants.of(graph.n, sizes.sized_for, params).walks_per_edge()
+    walks = counts_for(np.diff(graph.indptr), sizes.factors, per_edge)
+    places = begins(walks)
+    total = int(places[-1])
+    steps = int(total * (1 / params.alpha - 1))
+    needs = {f"drawing {total:,} walks": BYTES_PER_WALK * total + BYTES_PER_STEP * steps}
+    check_host(needs | {"slot tables": BYTES_PER_EDGE * graph.m}, "raise --epsilon, or leave --updatable out")
+    key, (tables, _) = key_of(params, seed), tables_of(graph, threads)
+    moves, vertices, ends = paths_on(key, tables, walks, places, threads)
+    paths = sizes._replace(moves=moves, vertices=vertices)
+    return index_of_ends(params, seed, walks, ends, graph.m, paths, threads=threads, hubs=hubs)
+
+
+def paths_on(
+    key: Key, tables: Tables, walks: np.ndarray, places: np.ndarray, threads: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Draw all walks; return how many steps each goes (uint16), where to, end to end, and where it ends (int32)."""
+    cells = longest_of(key, walks, places, threads)
+    path, moves = np.empty(cells[-1], np.int32), np.empty(places[-1], np.uint16)
+    over_parts(
+        lambda first, last: draw_paths(key, tables, walks, places, cells, first, last, moves, path), places, threads
+    )
+    begin = begins(moves)
+    vertices, ends = np.empty(begin[-1], np.int32), np.empty(places[-1], np.int32)
+
+    def pack(first: int, last: int) -> None:
+        pack_paths(cells, moves, begin, places[first], places[last], path, vertices)
+        ends_of(places, begin, vertices, first, last, ends)
+
+    over_parts(pack, places, threads)
+    return moves, vertices, ends
+
+
+def longest_of(key: Key, walks: np.ndarray, places: np.ndarray, threads: int, more: int = 0) -> np.ndarray:
+    """Return where each walk's room begins that holds its longest path and ``more`` cells (int64, walks + 1)."""
+    room = np.empty(places[-1], np.uint16)
+    over_parts(lambda first, last: longest_walks(key, MAX_STEPS, walks, places, first, last, room), places, threads)
+    return begins(room if more == 0 else room.astype(np.int32) + more)
+
+
+def index_of_ends(
+    params: Params, seed: int, walks: np.ndarray, ends: np.ndarray, m: int, paths: Paths, *, threads: int, hubs: bool
+) -> Index:
+    """Return the index of walks that end at ``ends`` (int32, one a walk; they are sorted)."""
+    from gpukit.kpar.index.build_cpu import rows_of_ends
+
+    places, n = begins(walks), len(walks)
+    row_ends, freqs = np.empty(places[-1], np.int32), np.empty(places[-1], np.uint32)
+    lengths = np.zeros(n, np.int64)
+    over_parts(lambda first, last: rows_of_ends(ends, places, first, last, row_ends, freqs, lengths), places, threads)
+    constants = Constants.of(n, m, params)
+    rows = (places, lengths, row_ends, freqs, constants)
+    return replace(index_of_rows(params, seed, walks.astype(np.uint32), *rows, hubs=hubs), updatable=True, paths=paths)

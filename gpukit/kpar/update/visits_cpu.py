@@ -1,0 +1,432 @@
+"""Kernels of an index that is open for updates, on the CPU (Numba): its walks, and the walks through each vertex.
+
+The path of a walk is a stretch of cells: its record, then one for the vertex at each step: vertex << 32 | place + 1,
+where the place is that of the visit in the vertex's list, or 0 where the walk stops there by its own draw, whatever the
+edges. So a list has the visits that go on, and those that would if the vertex had an out-edge. A visit is two words:
+cell << 16 | step, and the 64 bits by which that step chooses. What is read together lies together: a miss of the cache
+is what an update is made of. Threads own vertices (:func:`owner`) or parts of the walks; what one writes no other
+reads. Parts of the walks gather what is to be done to lists, and the owners of the lists do it.
+"""
+
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numba import int64, uint16, uint64
+
+from gpukit.device.compiled import njit
+from gpukit.kpar.update.rule import drawn, slot_of
+from gpukit.kpar.update.tables_cpu import CHUNK, longest, meet_changes
+
+LISTED = 0xFFFFFFFF
+"""Low half of a cell whose visit is to be listed."""
+
+UNMARKED, GONE, NEW = -3, -2, -1
+"""Marks of records that no change met, whose walks are no more, and whose walks are to be drawn as a whole; others have
+the step from which on they are to be drawn."""
+
+
+class Records(NamedTuple):
+    """The walks: those of a vertex lie together, and behind them room for more.
+
+    By vertex (int64, n): the ``first`` record, ``capacity``, and ``counts`` (ω). By record: ``start`` (int32),
+    ``cells`` (int64; -1: none yet), ``moves`` (uint16) and ``mark`` (int32). ``path`` (int64) has the cells of all.
+    """
+
+    first: Any
+    capacity: Any
+    counts: Any
+    start: Any
+    cells: Any
+    moves: Any
+    mark: Any
+    path: Any
+
+
+class Lists(NamedTuple):
+    """The visits of each vertex: BEGIN, SIZE and CAPACITY of its list (``of``, int64, shape (n, 3)), and the words."""
+
+    of: Any
+    visits: Any
+
+
+BEGIN, SIZE, CAPACITY = range(3)
+"""Numbers of a list: its first visit, how many there are, and how many have room."""
+
+
+class Visits(NamedTuple):
+    """Visits that are not in a list yet: the vertex of each (int64), and its two words (uint64, shape (visits, 2))."""
+
+    vertices: Any
+    words: Any
+
+
+class Cut(NamedTuple):
+    """Records to draw again (int64), and from which step on, or NEW or GONE (int32)."""
+
+    records: Any
+    steps: Any
+
+
+@numba.njit(inline="always")
+def owner(vertex, threads):
+    """Return which thread changes the list of a vertex: by a product, as a remainder takes longer."""
+    return ((uint64(vertex) * uint64(0x9E3779B1) & uint64(LISTED)) * uint64(threads)) >> uint64(32)
+
+
+@njit
+def set_paths(key, tables, records, old, cells, first, last):
+    """Write the walks of the vertices first … last - 1 from paths that lie end to end.
+
+    ``old`` are :class:`gpukit.kpar.update.tables_cpu.OldPaths`; ``cells`` (int64) says where each path has its room.
+    """
+    for v in range(first, last):
+        for j in range(records.counts[v]):
+            r, before = records.first[v] + j, old.places[v] + j
+            moves, cell = old.begin[before + 1] - old.begin[before], cells[before] + 1
+            records.cells[r], records.moves[r] = cell, uint16(moves)
+            records.path[cell - 1] = r
+            here = int64(v)
+            for t in range(moves):
+                records.path[cell + t] = here << 32 | LISTED
+                here = int64(old.vertices[old.begin[before] + t])
+            stops = uint64(drawn(key.seed, key.tag, j, v, moves)[0]) >= key.one_minus_alpha
+            records.path[cell + moves] = here << 32 | (0 if tables.where[here] != 0 or stops else LISTED)
+
+
+@njit
+def visits_of(key, records, first, last):
+    """Return the visits to be listed of the walks of the vertices first … last - 1."""
+    size = 0
+    for v in range(first, last):
+        for r in range(records.first[v], records.first[v] + records.counts[v]):
+            size += int64(records.moves[r]) + 1
+    visits, count = Visits(np.empty(size, np.int64), np.empty((size, 2), np.uint64)), 0
+    for v in range(first, last):
+        for j in range(records.counts[v]):
+            r = records.first[v] + j
+            for t in range(int64(records.moves[r]) + 1):
+                place = records.cells[r] + t
+                if records.path[place] & LISTED == LISTED:
+                    visits.vertices[count] = records.path[place] >> 32
+                    visits.words[count, 0] = uint64(place) << uint64(16) | uint64(t)
+                    visits.words[count, 1] = drawn(key.seed, key.tag, j, v, t)[1]
+                    count += 1
+    return Visits(visits.vertices[:count], visits.words[:count])
+
+
+@njit
+def count_listed(records, wanted):
+    """Add to ``wanted`` (int64, n) the visits to be listed of all walks."""
+    for v in range(len(records.first)):
+        for r in range(records.first[v], records.first[v] + records.counts[v]):
+            for t in range(int64(records.moves[r]) + 1):
+                cell = records.path[records.cells[r] + t]
+                if cell & LISTED == LISTED:
+                    wanted[cell >> 32] += 1
+
+
+@njit
+def room_for_lists(vertices, wanted, lists):
+    """Return how many visits the lists take that must move for so many more."""
+    room = 0
+    for i in range(len(vertices)):
+        size = lists.of[vertices[i], SIZE] + wanted[i]
+        if size > lists.of[vertices[i], CAPACITY]:
+            room += size + (size >> 2) + 2
+    return room
+
+
+@njit
+def reserve(vertices, wanted, lists, used):
+    """Move lists that have no room for so many more to ``used`` and behind; returns what is in use then."""
+    for i in range(len(vertices)):
+        v = vertices[i]
+        size = lists.of[v, SIZE] + wanted[i]
+        if size > lists.of[v, CAPACITY]:
+            before = lists.of[v, BEGIN]
+            for j in range(2 * lists.of[v, SIZE]):
+                lists.visits[2 * used + j] = lists.visits[2 * before + j]
+            lists.of[v, BEGIN], lists.of[v, CAPACITY] = used, size + (size >> 2) + 2
+            used += lists.of[v, CAPACITY]
+    return used
+
+
+@njit
+def list_visits(visits, records, lists, me, threads):
+    """Append the visits of the vertices that this thread owns; returns which found no room (int64)."""
+    left, count = np.empty(len(visits.vertices), np.int64), 0
+    for i in range(len(visits.vertices)):
+        v = visits.vertices[i]
+        if owner(v, threads) != me:
+            continue
+        size = lists.of[v, SIZE]
+        if size == lists.of[v, CAPACITY]:
+            left[count] = i
+            count += 1
+            continue
+        visit = 2 * (lists.of[v, BEGIN] + size)
+        lists.visits[visit] = visits.words[i, 0]
+        lists.visits[visit + 1] = visits.words[i, 1]
+        lists.of[v, SIZE] = size + 1
+        records.path[int64(visits.words[i, 0] >> uint64(16))] = v << 32 | (size + 1)
+    return left[:count]
+
+
+@njit
+def stale_cells(records, cut, first, last):
+    """Return the cells (int64) of the visits behind the cuts ``first`` … ``last`` - 1, and their vertices (int64)."""
+    size = 0
+    for i in range(first, last):
+        size += int64(records.moves[cut.records[i]]) + 1
+    cells, vertices, count = np.empty(size, np.int64), np.empty(size, np.int64), 0
+    for i in range(first, last):
+        if cut.steps[i] == NEW:
+            continue
+        r = cut.records[i]
+        for t in range(0 if cut.steps[i] == GONE else cut.steps[i] + 1, int64(records.moves[r]) + 1):
+            cells[count] = records.cells[r] + t
+            vertices[count] = records.path[cells[count]] >> 32
+            count += int64(records.path[cells[count]] & LISTED > 0)
+    return cells[:count], vertices[:count]
+
+
+@njit
+def drop_visits(cells, vertices, records, lists, me, threads):
+    """Take the visits at some cells out of the lists of this thread's vertices; the last of a list fills the gap."""
+    for i in range(len(cells)):
+        v = vertices[i]
+        if owner(v, threads) != me:
+            continue
+        place = (records.path[cells[i]] & LISTED) - 1
+        last = lists.of[v, SIZE] - 1
+        lists.of[v, SIZE] = last
+        if place != last:
+            begin = lists.of[v, BEGIN]
+            gap, moved = 2 * (begin + place), 2 * (begin + last)
+            other = lists.visits[moved]
+            lists.visits[gap] = other
+            lists.visits[gap + 1] = lists.visits[moved + 1]
+            records.path[int64(other >> uint64(16))] = v << 32 | (place + 1)
+
+
+@njit
+def redraw(key, tables, records, cut, first, last):
+    """Draw the walks ``first`` … ``last`` - 1 of a cut on from where they are cut, or as a whole.
+
+    All of them take a step together, as what one waits for in memory does not hold up the next: who goes on, where the
+    tables are, and each attempt at a slot are loops of their own.
+
+    Returns
+    -------
+    Visits
+        Those to be listed.
+    """
+    size = last - first
+    going, trying, count, left = np.empty(size, np.int64), np.empty(size, np.int64), 0, 0
+    here, step = np.empty(size, np.int64), np.empty(size, np.int64)
+    where, word = np.empty(size, np.int64), np.empty(size, np.uint64)
+    start, walk, begin = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    vertices, words = np.empty(8 * size, np.int64), np.empty((8 * size, 2), np.uint64)
+    for i in range(size):
+        r, step[i] = cut.records[first + i], cut.steps[first + i]
+        if step[i] == GONE:
+            records.moves[r] = uint16(0)
+            continue
+        start[i], begin[i] = records.start[r], records.cells[r]
+        walk[i] = r - records.first[start[i]]
+        if step[i] == NEW:
+            step[i] = 0
+            records.path[begin[i]] = start[i] << 32
+        here[i] = records.path[begin[i] + step[i]] >> 32
+        going[left] = i
+        left += 1
+    while left > 0:
+        if count + left > len(vertices):
+            vertices, words = _longer(vertices, words, count)
+        for j in range(left):
+            where[going[j]] = tables.where[here[going[j]]]
+        on = 0
+        for j in range(left):
+            i = going[j]
+            w0, word[i] = drawn(key.seed, key.tag, walk[i], start[i], step[i])
+            goes_on = uint64(w0) < key.one_minus_alpha
+            if goes_on and step[i] > cut.steps[first + i]:
+                place = begin[i] + step[i]
+                records.path[place] = here[i] << 32 | LISTED
+                vertices[count] = here[i]
+                words[count, 0], words[count, 1] = uint64(place) << uint64(16) | uint64(step[i]), word[i]
+                count += 1
+            if goes_on and where[i] != 0:
+                going[on] = trying[on] = i
+                on += 1
+            else:
+                records.moves[cut.records[first + i]] = uint16(step[i])
+        left, attempt, tries = on, 0, on
+        while tries > 0:
+            again = 0
+            for j in range(tries):
+                i = trying[j]
+                head = int64(tables.slots[(where[i] >> 8) + slot_of(word[i], attempt, where[i] & 255)])
+                here[i] = head
+                trying[again] = i
+                again += int64(head < 0)
+            tries = again
+            attempt += 1
+        for j in range(left):
+            i = going[j]
+            step[i] += 1
+            records.path[begin[i] + step[i]] = here[i] << 32
+    return Visits(vertices[:count], words[:count])
+
+
+@njit
+def _longer(vertices, words, count):
+    """Return arrays with twice the room, and what the first ``count`` rows of these hold."""
+    longer_vertices, longer_words = np.empty(2 * len(vertices), np.int64), np.empty((2 * len(vertices), 2), np.uint64)
+    for i in range(count):
+        longer_vertices[i] = vertices[i]
+        longer_words[i, 0], longer_words[i, 1] = words[i, 0], words[i, 1]
+    return longer_vertices, longer_words
+
+
+@njit
+def meet_all(changes, tables, lists, me, threads, met):
+    """Look at every ``threads``-th chunk of the visits of the changed vertices; see :func:`meet_changes`."""
+    count, turn = 0, 0
+    pending = np.empty(CHUNK, np.int64)
+    for g in range(len(changes.tails)):
+        v = changes.tails[g]
+        begin = lists.of[v, BEGIN]
+        end = begin + lists.of[v, SIZE]
+        while begin < end:
+            if turn % threads == me:
+                high = min(begin + CHUNK, end)
+                count = meet_changes(changes, g, begin, high, tables, lists.visits, met, count, pending)
+            begin += CHUNK
+            turn += 1
+    return count
+
+
+@njit
+def gather_cut(met, count, records, cut, size):
+    """Add the records that were met to a cut of ``size`` records, each once, at their first step; returns its size."""
+    for i in range(count):
+        step = met[i] & 0xFFFF
+        r = records.path[(met[i] >> 16) - step - 1]
+        if records.mark[r] == UNMARKED:
+            cut.records[size] = r
+            size += 1
+            records.mark[r] = step
+        elif records.mark[r] > step:
+            records.mark[r] = step
+    return size
+
+
+@njit
+def close_cut(records, cut, size):
+    """Write the steps of a cut, and clear the marks."""
+    for i in range(size):
+        r = cut.records[i]
+        cut.steps[i] = records.mark[r]
+        records.mark[r] = UNMARKED
+
+
+@njit
+def room_for_walks(key, steps_max, tails, counts, records):
+    """Return how many records and cells the walks take that the tails get so that they have ``counts``, at most."""
+    rows = cells = 0
+    for i in range(len(tails)):
+        v = tails[i]
+        for j in range(records.counts[v], counts[i]):
+            cells += longest(key, steps_max, j, v) + 2
+        if counts[i] > records.capacity[v]:
+            rows += counts[i] + (counts[i] >> 2) + 1
+    return rows, cells
+
+
+@njit
+def _move_records(v, capacity, records, used):
+    """Move the records of a vertex to ``used``, and tell it to their paths."""
+    first = records.first[v]
+    for j in range(capacity):
+        before, r = first + j, used + j
+        records.start[r], records.cells[r], records.mark[r] = v, -1, UNMARKED
+        records.moves[r] = uint16(0)
+        if j < records.capacity[v]:
+            records.cells[r], records.moves[r] = records.cells[before], records.moves[before]
+            if records.cells[r] >= 0:
+                records.path[records.cells[r] - 1] = r
+    records.first[v], records.capacity[v] = used, capacity
+
+
+@njit
+def change_counts(key, steps_max, tails, counts, records, used, cut):
+    """Give the tails ``counts`` walks: begin a cut with those that go and those that come.
+
+    ``used`` (int64, 2) has the records and cells in use, and is brought up to date. Returns the size of the cut.
+    """
+    size = 0
+    for i in range(len(tails)):
+        v, before, now = tails[i], records.counts[tails[i]], counts[i]
+        if now > records.capacity[v]:
+            capacity = now + (now >> 2) + 1
+            _move_records(v, capacity, records, used[0])
+            used[0] += capacity
+        for j in range(min(before, now), max(before, now)):
+            r = records.first[v] + j
+            records.mark[r] = NEW if now > before else GONE
+            if records.cells[r] < 0:
+                records.cells[r] = used[1] + 1
+                records.path[used[1]] = r
+                used[1] += longest(key, steps_max, j, v) + 2
+            cut.records[size] = r
+            size += 1
+        records.counts[v] = now
+    return size
+
+
+@njit
+def close_table_gaps(tables, slots):
+    """Copy the slots of all tables end to end; ``tables.where`` follows. Returns where they end."""
+    used = 0
+    for v in range(len(tables.where)):
+        begin, bits = tables.where[v] >> 8, tables.where[v] & 255
+        if bits > 0:
+            tables.where[v] = used << 8 | bits
+            for i in range(int64(1) << bits):
+                slots[used + i] = tables.slots[begin + i]
+            used += int64(1) << bits
+    return used
+
+
+@njit
+def close_list_gaps(lists, visits):
+    """Copy all lists, with the room they have, end to end; returns where they end."""
+    used = 0
+    for v in range(len(lists.of)):
+        begin = lists.of[v, BEGIN]
+        for i in range(2 * lists.of[v, SIZE]):
+            visits[2 * used + i] = lists.visits[2 * begin + i]
+        lists.of[v, BEGIN] = used
+        used += lists.of[v, CAPACITY]
+    return used
+
+
+@njit
+def moves_of(records, places, first, last, moves):
+    """Write how many steps the walks of the vertices first … last - 1 go, from ``places`` on."""
+    for v in range(first, last):
+        for j in range(records.counts[v]):
+            moves[places[v] + j] = records.moves[records.first[v] + j]
+
+
+@njit
+def paths_of(records, places, begin, first, last, path):
+    """Write the paths of the walks of the vertices first … last - 1, end to end (from ``begin``)."""
+    for v in range(first, last):
+        for j in range(records.counts[v]):
+            r = records.first[v] + j
+            out = begin[places[v] + j]
+            for t in range(int64(records.moves[r])):
+                path[out + t] = records.path[records.cells[r] + t + 1] >> 32
