@@ -41,7 +41,7 @@ UNCOUNTED = 2
 """Sources asked first, in both orders."""
 
 ALL_BLOCKS = 1 if simulated() else MAX_BLOCKS
-PATHS = {"single": Shape(1, ALL_BLOCKS, together=1), "batch-of-one": Shape(1, ALL_BLOCKS, together=2)}
+PATHS = {"single": Shape(1, ALL_BLOCKS, slots_per_team=1), "batch-of-one": Shape(1, ALL_BLOCKS, slots_per_team=2)}
 
 
 def main() -> int:

@@ -78,7 +78,7 @@ def _make(graph_file: Path, index_file: Path, about: dict[str, str]) -> "Prepare
     if {"graph": digest, "index": artifact.payload} != about:
         raise InputError(f"{graph_file} or {index_file} was replaced while it was read; try again")
     made = Prepared.of(graph, index_of(artifact))
-    index, forward, into = made.index, made.index.forward, made.tails()
+    index, forward, in_edges = made.index, made.index.forward, made.in_edges()
     assert forward is not None
     optional = {"chances": made.chances, "ids": graph.ids}
     if graph.labels is not None:
@@ -88,7 +88,7 @@ def _make(graph_file: Path, index_file: Path, about: dict[str, str]) -> "Prepare
         "src_begin": index.src_begin, "starts": index.starts, "frequent_begin": index.frequent_begin,
         "frequencies": index.frequencies, "by_arrivals": made.by_arrivals,
         **dict(zip(("row_begin", "row_ends", "row_freqs"), forward, strict=True)),
-        **{f"in_{name}": array for name, array in into._asdict().items()},
+        **{f"in_{name}": array for name, array in in_edges._asdict().items()},
         **{name: array for name, array in optional.items() if array is not None},
     }  # fmt: skip
     write_ready(ready_path(index_file), about, arrays)
@@ -99,7 +99,7 @@ def _from_arrays(arrays: Any, header: "Header", undirected: bool) -> "Prepared":
     """Return what :meth:`Prepared.of` made, out of its arrays."""
     from gpukit.graph.csr import Graph
     from gpukit.graph.labels import Labels
-    from gpukit.kpar.groups import Tails
+    from gpukit.kpar.groups import InEdges
     from gpukit.kpar.index.build import Index
     from gpukit.kpar.problem import Constants, Params
     from gpukit.kpar.query.answer import Prepared
@@ -111,8 +111,8 @@ def _from_arrays(arrays: Any, header: "Header", undirected: bool) -> "Prepared":
     index = Index.of(params, int(header.seed or 0), arrays, light=a["light"])
     forward = tuple(arrays[name] for name in ("row_begin", "row_ends", "row_freqs"))
     index = replace(index, forward=forward, updatable="sized_for" in a)
-    into = Tails(*(arrays[f"in_{name}"] for name in Tails._fields))
+    in_edges = InEdges(*(arrays[f"in_{name}"] for name in InEdges._fields))
     return Prepared(
         graph, index, Constants.of(graph.n, graph.m, params), arrays["by_arrivals"], arrays.get("chances"),
-        made={"in": into},
+        made={"in": in_edges},
     )  # fmt: skip

@@ -6,7 +6,7 @@ import numpy as np
 
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.csr import Graph
-from gpukit.kpar.groups import Asked, edges_of
+from gpukit.kpar.groups import Request, edges_of
 from gpukit.kpar.index.build import walk_counts
 from gpukit.kpar.problem import ONE, Constants, Params, Result, Sources, check_k, step_arrays
 from gpukit.kpar.threads import over_threads
@@ -68,7 +68,7 @@ def query_directly(
         # What is left is at most the sum of ω · ρ: the last ρ is small enough for any graph.
         rhos, walks, goal = _FALLING, np.diff(graph.indptr).astype(np.uint32), int(EXACT * ONE)
         schedule, patience = [], np.zeros(len(rhos), np.int64)
-    asked = Asked(k, rhos, bounds, patience, float(constants.delta_min), params.epsilon)
+    request = Request(k, rhos, bounds, patience, float(constants.delta_min), params.epsilon)
     edges, chances = edges_of(graph, params), chances_for(graph, params)
     key = (np.uint64(seed), stream_tag(Stream.WALK))
     batch = Batch(sources.offsets, sources.vertices, sources.mass.view(np.int64))
@@ -83,7 +83,7 @@ def query_directly(
             space = spaces.pop()
         except IndexError:
             space = workspace(walks, none)
-        answer(edges, chances, key, goal, batch, first, last, asked, space, out)
+        answer(edges, chances, key, goal, batch, first, last, request, space, out)
         spaces.append(space)
         done += last - first
         if progress is not None:

@@ -64,18 +64,18 @@ def kth_reserve(count, k, ws):
 
 
 @njit
-def is_certain(count, least, left, asked, ws):
+def is_certain(count, least, left, request, ws):
     """Say whether the reserves of the candidates alone are good enough: Definition 1, with π° ≤ π ≤ π° + R."""
     rest, kth = float(left) * UNIT, float(least) * UNIT
-    if kth + rest > asked.delta_min and kth < (1.0 - asked.epsilon) * (kth + rest):
+    if kth + rest > request.delta_min and kth < (1.0 - request.epsilon) * (kth + rest):
         return False
     # Of places above δ_min the smallest decides; that is another than the k-th where that is below.
-    length = min(asked.k, count)
+    length = min(request.k, count)
     if length > 0:
         take_top(ws.candidates, ws.scores, count, length, ws.keys, ws.ids, ws.spare_keys, ws.spare_ids)
     for i in range(length):
         score = float(ws.keys[i]) * UNIT
-        if score + rest > asked.delta_min and score < (1.0 - asked.epsilon) * (score + rest):
+        if score + rest > request.delta_min and score < (1.0 - request.epsilon) * (score + rest):
             return False
     return True
 
@@ -112,12 +112,12 @@ def draw_walks(met, rho, edges, chances, key, ws):
 
 
 @njit
-def answer(edges, chances, key, goal, batch, first, last, asked, ws, out):
+def answer(edges, chances, key, goal, batch, first, last, request, ws, out):
     """Answer the queries first … last - 1.
 
     Parameters
     ----------
-    edges, chances, batch, first, last, asked, ws, out
+    edges, chances, batch, first, last, request, ws, out
         As in :func:`gpukit.kpar.query.answer_cpu.answer`; the workspace has ω of all vertices, and no ω_I.
     key : tuple of uint64 and int
         Seed and stream of the walks.
@@ -129,39 +129,39 @@ def answer(edges, chances, key, goal, batch, first, last, asked, ws, out):
     Of a trace ``entries`` is the number of walks drawn, ``forward`` 1 where some were, and ``failed_at`` -1 where
     neither way was tried.
     """
-    steps = len(asked.rhos)
+    steps = len(request.rhos)
     mean_steps = (int64(1) << 32, (int64(1) << 32) - int64(edges.one_minus_alpha))
     for q in range(first, last):
         met = size = begin(q, batch, ws)
         worked, walked, aim = int64(0), int64(0), int64(0)
         for step in range(steps):
-            threshold = threshold_of(asked.rhos[step])
+            threshold = threshold_of(request.rhos[step])
             if step > 0:
                 size = collect_frontier(met, threshold, ws)
             met, rounds, pushed, pushed_along = push(size, met, threshold, edges, chances, ws)
             worked += pushed_along
             final = step == steps - 1
             aim = step if final else aim
-            count, needed, left = count_walks(met, asked.rhos[aim], ws)
+            count, needed, left = count_walks(met, request.rhos[aim], ws)
             trace = out.traces[q, step]
             trace[0], trace[1], trace[2], trace[3], trace[4] = step, rounds, pushed, pushed_along, met
             trace[5], trace[8] = count, -1
-            if worked < asked.patience[step] and left > 0 and not final:
+            if worked < request.patience[step] and left > 0 and not final:
                 continue
             if goal > 0:
                 done = final or left <= goal
             else:
-                done = is_certain(count, kth_reserve(count, asked.k, ws), left, asked, ws)
+                done = is_certain(count, kth_reserve(count, request.k, ws), left, request, ws)
             cost = needed * STEP_COST * mean_steps[0] // mean_steps[1]
             if done:
                 trace[8] = 0
             elif goal == 0 and (final or walked + cost <= worked):
-                count = draw_walks(met, asked.rhos[aim], edges, chances, key, ws)
-                refused = 0 if final else refused_at(aim, count, int64(0), asked, ws)
+                count = draw_walks(met, request.rhos[aim], edges, chances, key, ws)
+                refused = 0 if final else refused_at(aim, count, int64(0), request, ws)
                 trace[5], trace[6], trace[7], trace[8] = count, needed, 1, refused
                 done = refused == 0
                 walked, aim = walked + cost, min(aim + 2, steps - 1)
             if done:
-                write_answer(q, step + 1, count, asked.k, ws, out)
+                write_answer(q, step + 1, count, request.k, ws, out)
                 break
         leave_clean(met, ws)

@@ -43,7 +43,7 @@ class Walks(NamedTuple):
     tag: Any
 
 
-class Tails(NamedTuple):
+class InEdges(NamedTuple):
     """The in-edges: row starts (int64, n + 1) and tails (int32, m), and what a backward push from a vertex costs.
 
     ``prices`` is int64 (n,). All are empty where no answer is to be refined.
@@ -54,11 +54,11 @@ class Tails(NamedTuple):
     prices: Any
 
 
-NOWHERE = Tails(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int64))
+NO_IN_EDGES = InEdges(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int64))
 """In place of in-edges, where answers are not to be refined."""
 
 
-class Asked(NamedTuple):
+class Request(NamedTuple):
     """What is asked of every query of a batch.
 
     ``k`` is the length of an answer; ``rhos`` (int64), ``bounds`` (float64, six columns) and ``patience`` (int64) have
@@ -85,7 +85,7 @@ class Threshold(NamedTuple):
     coarse: Any
 
 
-class Stopped(NamedTuple):
+class Stop(NamedTuple):
     """Where a query stopped.
 
     The step; candidates, and e₀; edges pushed along; whether the step was the last one whatever the test says, and

@@ -383,10 +383,10 @@ class Result:
         """
         filled = np.arange(nodes.shape[1]) < lengths[:, None]
         steps = np.zeros(len(lengths), np.int32) if steps is None else steps
-        own = [trace[:count] for trace, count in zip(traces, steps, strict=False)]
+        traced = [trace[:count] for trace, count in zip(traces, steps, strict=False)]
         found = nodes[filled].astype(np.int32), scores[filled].view(np.uint64)
         flags = None if certain is None else certain[filled].astype(np.bool_)
-        return cls(begins(lengths), *found, steps, own, list(schedule), flags)
+        return cls(begins(lengths), *found, steps, traced, list(schedule), flags)
 
     def answer(self, query: int) -> tuple[np.ndarray, np.ndarray]:
         """Return nodes (int32) and scores (float64) of one query."""

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, TypeVar
 
-Found = TypeVar("Found")
+Value = TypeVar("Value")
 
 _LONGEST_RANGE = 4
 """Queries of a range: a call of compiled code costs as much as the shortest query."""
@@ -38,7 +38,7 @@ def _ranges(count: int, workers: int) -> Iterator[tuple[int, int]]:
         first += size
 
 
-def over_threads(work: Callable[[int, int], Found], count: int, threads: int) -> list[Found]:
+def over_threads(work: Callable[[int, int], Value], count: int, threads: int) -> list[Value]:
     """Call ``work(first, last)`` on ranges that make up 0 … count, in threads, and return what it returns in order.
 
     The calling thread is one of them: it would only wait, and the system may put two threads that start at the same

@@ -106,9 +106,9 @@ def test_a_kill_while_batches_are_joined_costs_nothing(record, whole, folder, mo
 
 def test_parts_are_the_whole_end_to_end(record, whole):
     rows = [record(*ALL, "--part", f"{i}/3", "--out", f"p{i}.parquet")["rows"] for i in (1, 2, 3)]
-    together = parquet.read_table([f"p{i}.parquet" for i in (1, 2, 3)])
-    assert together.to_pydict() == parquet.read_table("whole.parquet").to_pydict()
-    assert sum(rows) == len(together)
+    slots_per_team = parquet.read_table([f"p{i}.parquet" for i in (1, 2, 3)])
+    assert slots_per_team.to_pydict() == parquet.read_table("whole.parquet").to_pydict()
+    assert sum(rows) == len(slots_per_team)
 
 
 def test_python_writes_the_same_bytes(whole, folder):

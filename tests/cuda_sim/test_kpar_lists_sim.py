@@ -30,7 +30,7 @@ def unused(kind):
 
 @pytest.mark.parametrize("together", [4, 3, 2])
 @pytest.mark.parametrize("width", [3, 5, N, 100])
-def test_lists_bring_what_the_walks_in_them_carry(simulator, monkeypatch, walks, width, together):
+def test_lists_bring_what_the_walks_in_them_carry(simulator, monkeypatch, walks, width, slots_per_team):
     """Frequent starts and others, lists of all lengths and none, in every range and group; one query does not wait."""
     from gpukit.device.arrays import Buffer
     from gpukit.kpar.batch import push_cuda as batched
@@ -47,25 +47,25 @@ def test_lists_bring_what_the_walks_in_them_carry(simulator, monkeypatch, walks,
         Buffer(fields[name]).view if name in fields else unused(kind)
         for name, kind in zip(Walks._fields, batched.WALKS, strict=True)
     )
-    space = workspace_cuda.Space(N, 1)
-    arrays = space.arrays(1, together, 1)
+    space = workspace_cuda.Workspaces(N, 1)
+    arrays = space.arrays(1, slots_per_team, 1)
     _, long, short, _, _, units = space._work["rows"]
-    generator, slots = np.random.default_rng(1), range(together)
+    generator, slots = np.random.default_rng(1), range(slots_per_team)
     there = units.array.T
     there[:] = generator.integers(0, 1 << 16, there.shape) * (generator.random(there.shape) < 0.7)
     long.array[:, teams.RESERVE] = generator.integers(0, 1 << 40, (len(slots), N))
     long.array[:, teams.SCORES] = -1
     space._pairs.array[:] = 0xFFFFFFFF
     candidates = [generator.permutation(N)[: generator.integers(1, N + 1)] for _ in slots]
-    space.ahead.array[:] = 0
+    space.states.array[:] = 0
     for s in slots:
         short.array[s, teams.CANDIDATES, : len(candidates[s])] = candidates[s]
-        space.ahead.array[s, [batched.COUNT, batched.WAITS, batched.COARSE]] = (
+        space.states.array[s, [batched.COUNT, batched.WAITS, batched.COARSE]] = (
             len(candidates[s]),
             s != IDLE,
             COARSE_BITS,
         )
-    starts_cuda.gather_together(len(slots), N, held, arrays)
+    starts_cuda.gather_batched(len(slots), N, held, arrays)
     for s in slots:
         carried = walks.T.astype(np.int64) @ ((there[:, s] % 4096).astype(np.int64) << (there[:, s] // 4096))
         expected = long.array[s, teams.RESERVE] + (carried << COARSE_BITS)
@@ -86,15 +86,15 @@ def test_vertices_met_are_listed_whatever_a_stage_holds(simulator, monkeypatch, 
 
     monkeypatch.setattr(teams, "STAGE", stage)
     n, slots = 390, 2
-    space = workspace_cuda.Space(n, 1)
+    space = workspace_cuda.Workspaces(n, 1)
     arrays = space.arrays(1, slots, 1)
     met = np.random.default_rng(1).random((slots, n)) < share
     bits = np.packbits(met, axis=1, bitorder="little")
     marks = space.marks.array
     marks.view(np.uint8)[:, : bits.shape[1]] = bits
-    space.ahead.array[:] = 0
+    space.states.array[:] = 0
     launch(batched.list_all, (2, slots), batched.BLOCK, arrays)
     short = space._work["rows"][2].array
     for s in range(slots):
-        count = space.ahead.array[s, batched.LISTED + lists_cuda.IN_ALL]
+        count = space.states.array[s, batched.LISTED + lists_cuda.IN_ALL]
         assert np.sort(short[s, teams.TOUCHED, :count]).tolist() == np.flatnonzero(met[s]).tolist()

@@ -110,7 +110,7 @@ def test_answers_among_some_vertices_equal_the_cpu(simulator, random_graph, weig
     cpu, gpu = Prepared.of(graph, index), CudaPrepared.of(graph, index)
     among = np.arange(30) % 3 == 1
     sources = Sources.single([0, 7])
-    for k, shape in ((1, Shape()), (2, Shape(together=4)), (10, Shape())):
+    for k, shape in ((1, Shape()), (2, Shape(slots_per_team=4)), (10, Shape())):
         found, expected = gpu.query(sources, k, among=among, shape=shape), query(cpu, sources, k, among=among)
         check_equal(found, expected)
         assert among[expected.nodes].all() and not np.array_equal(expected.nodes, query(cpu, sources, k).nodes)
@@ -159,7 +159,7 @@ def test_refused_and_untested_steps_equal_the_cpu(simulator, random_graph, coars
     [(None, 2, 1, False), (None, 1, 4, False), (0, 1, 1, False), (None, 1, 4, True), (0, 2, 1, True)],
 )
 def test_refined_answers_equal_the_cpu(
-    simulator, blocks_at_once, random_graph, weigh, monkeypatch, memory, blocks, together, weighted
+    simulator, blocks_at_once, random_graph, weigh, monkeypatch, memory, blocks, slots_per_team, weighted
 ):
     """Forward and by start lists, with more candidates than are looked at, and scores that change."""
     from gpukit.kpar.batch.prepared_cuda import CudaPrepared
@@ -177,7 +177,7 @@ def test_refined_answers_equal_the_cpu(
     assert (first.scores != expected.scores).any() and {True, False} == set(expected.certain.tolist())
     assert max(trace[-1, 5] for trace in expected.traces) > 3 + CONTENDERS // 2
     assert {trace[-1, 7] for trace in expected.traces} == {int(memory == 0)}
-    shape = Shape(1, blocks, together=together)
+    shape = Shape(1, blocks, slots_per_team=slots_per_team)
     check_equal(gpu.query(sources, 3, refine=True, shape=shape), expected)
     check_equal(gpu.query(sources, 3, shape=shape), first)
 
@@ -212,8 +212,8 @@ def test_start_lists_read_together_equal_the_cpu(simulator, blocks_at_once, rand
         tested = [trace[trace[:, 8] != -1][0] for trace in expected.traces]
         suspended = [row[8] for row in tested if row[7] == 0]
         assert 4 < len(suspended) < queries and max(suspended) > 0 and graph.indptr[7] == graph.indptr[6]
-    teams, blocks, together = shape
-    shape = Shape(teams, blocks, together=together)
+    teams, blocks, slots_per_team = shape
+    shape = Shape(teams, blocks, slots_per_team=slots_per_team)
     check_equal(gpu.query(Sources.single(np.arange(queries)), k, shape=shape), expected)
     _, long, _, _, marks, units = gpu.space._work["rows"]
     assert not marks.array.any() and not units.array.any()
@@ -227,7 +227,7 @@ def test_queries_whose_heads_have_nothing_beside_them_equal_the_cpu(simulator, r
     from gpukit.kpar.batch.prepared_cuda import CudaPrepared
     from gpukit.kpar.batch.workspace_cuda import Shape
 
-    graph, sources, shape = random_graph(8, 20, 15), Sources.single([0, 3]), Shape(1, 1, together=4)
+    graph, sources, shape = random_graph(8, 20, 15), Sources.single([0, 3]), Shape(1, 1, slots_per_team=4)
     index = build_index(graph, rank(graph).order, Params(), seed=3)
     cpu, gpu = Prepared.of(graph, index), CudaPrepared.of(graph, index)
     expected = query(cpu, sources, 2)
@@ -255,10 +255,10 @@ def test_queries_of_large_graphs_share_start_lists(simulator, n, queries, expect
     from gpukit.kpar.batch import workspace_cuda
     from gpukit.kpar.batch.workspace_cuda import Shape
 
-    space = workspace_cuda.Space(n, 1)
+    space = workspace_cuda.Workspaces(n, 1)
     assert space.teams(queries, Shape()) == expected
-    assert space.teams(queries, Shape(teams=3, together=1)) == (3, 1)
-    assert space.teams(queries, Shape(together=1)) == (max(1, workspace_cuda.AT_WORK // n), 1)
+    assert space.teams(queries, Shape(teams=3, slots_per_team=1)) == (3, 1)
+    assert space.teams(queries, Shape(slots_per_team=1)) == (max(1, workspace_cuda.AT_WORK // n), 1)
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_slots_leave_half_of_the_memory(simulator, monkeypatch, slots, expected)
     from gpukit.kpar.batch import workspace_cuda
     from gpukit.kpar.query import team_cuda
 
-    space = workspace_cuda.Space(1000, 1)
+    space = workspace_cuda.Workspaces(1000, 1)
     space.arrays(1, 1, 1)
     needed = 1000 * ((slots - 1) * workspace_cuda.BYTES_PER_VERTEX + 4 * team_cuda.PAIRS)
     monkeypatch.setattr(workspace_cuda, "free_memory", lambda: int(2 * needed / 0.9))
@@ -401,7 +401,7 @@ def test_launches_that_take_no_longer_than_a_moment(simulator, make_graph, monke
     sources, seen, launched = Sources.single([0, 1, 2, 0, 1]), [], []
     gpu, fora = prepared_cuda.CudaPrepared.of(graph, index), baselines_cuda.CudaFora(graph, walks)
     monkeypatch.setattr(workspace_cuda, "A_LAUNCH", 2)
-    monkeypatch.setattr(workspace_cuda.Space, "teams", lambda self, queries, shape: (1, 1))
+    monkeypatch.setattr(workspace_cuda.Workspaces, "teams", lambda self, queries, shape: (1, 1))
     for module in (prepared_cuda, baselines_cuda):
         monkeypatch.setattr(module, "launch", lambda *args, run=module.launch: (launched.append(args[0]), run(*args)))
     found = gpu.query(sources, 2, progress=lambda *done: seen.append(done))

@@ -58,12 +58,12 @@ def test_answers_equal_the_cpu(gpu, both, k, to_end):
 
 @pytest.mark.parametrize("k", [1, 10, 100, 1000])
 def test_refined_answers_equal_the_cpu(gpu, both, k):
-    from gpukit.kpar.batch.workspace_cuda import TOGETHER, Shape
+    from gpukit.kpar.batch.workspace_cuda import GROUP_SIZE, Shape
 
     cpu, cuda = both
     sources = Sources.single(np.arange(0, cpu.graph.n, cpu.graph.n // 40))
     expected = query(cpu, sources, k, refine=True, threads=4)
-    for shape in (Shape(), Shape(1, 16), Shape(3, 5, together=TOGETHER), Shape(7, 1)):
+    for shape in (Shape(), Shape(1, 16), Shape(3, 5, slots_per_team=GROUP_SIZE), Shape(7, 1)):
         check_equal(cuda.query(sources, k, refine=True, shape=shape), expected)
     # With fewer edges than vertices queries end with nothing left to walks, and all of their places are certain.
     assert cpu.graph.m < cpu.graph.n or {True, False} == set(expected.certain.tolist())
@@ -84,14 +84,14 @@ def test_answers_without_tiles_equal_the_cpu(gpu, both, tiled_push):
 @pytest.mark.parametrize("k", [1, 10, 700])
 @pytest.mark.parametrize("refine", [False, True])
 def test_answers_among_some_vertices_equal_the_cpu(gpu, both, k, refine):
-    from gpukit.kpar.batch.workspace_cuda import TOGETHER, Shape
+    from gpukit.kpar.batch.workspace_cuda import GROUP_SIZE, Shape
 
     cpu, cuda = both
     among = np.random.default_rng(8).random(cpu.graph.n) < 0.3
     sources = Sources.single(np.arange(0, cpu.graph.n, cpu.graph.n // 30))
     expected = query(cpu, sources, k, among=among, refine=refine, threads=4)
     assert among[expected.nodes].all() and not np.array_equal(expected.nodes, query(cpu, sources, k, threads=4).nodes)
-    for shape in (Shape(), Shape(3, 5, together=TOGETHER)):
+    for shape in (Shape(), Shape(3, 5, slots_per_team=GROUP_SIZE)):
         check_equal(cuda.query(sources, k, among=among, refine=refine, shape=shape), expected)
 
 
@@ -109,12 +109,12 @@ SHAPES = [
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_launch_shapes_change_nothing(gpu, both, shape, monkeypatch):
     from gpukit.kpar.batch import starts_cuda
-    from gpukit.kpar.batch.workspace_cuda import TOGETHER, Shape
+    from gpukit.kpar.batch.workspace_cuda import GROUP_SIZE, Shape
 
     cpu, cuda = both
     monkeypatch.setattr(starts_cuda, "RANGE", 1 + cpu.graph.n // 3)
     sources = Sources.single(np.arange(0, cpu.graph.n, cpu.graph.n // 25))
-    shape = Shape(*(TOGETHER if one == "together" else one for one in shape))
+    shape = Shape(*(GROUP_SIZE if one == "together" else one for one in shape))
     check_equal(cuda.query(sources, 50, shape=shape), query(cpu, sources, 50, threads=4))
 
 

@@ -92,13 +92,13 @@ def test_worlds(random_graph, gpu, fresh):
 @pytest.mark.parametrize("weighted", [pytest.param(False, marks=pytest.mark.quick), True])
 def test_queries_cooperative(random_graph, gpu, weighted):
     from gpukit.kpar.batch.prepared_cuda import CudaPrepared
-    from gpukit.kpar.batch.workspace_cuda import TOGETHER, Shape
+    from gpukit.kpar.batch.workspace_cuda import GROUP_SIZE, Shape
 
     graph, params = random_graph(400, 2000, 5, Weights("trivalency")), Params(weighted=weighted)
     index, sources = build_index(graph, rank(graph, params).order, params, seed=3), Sources.single(np.arange(9))
     among = np.arange(400) % 2 == 0 if weighted else None
     expected, cuda = query(Prepared.of(graph, index), sources, 20, among=among), CudaPrepared.of(graph, index)
-    for shape in (Shape(), Shape(2, 3, together=TOGETHER)):
+    for shape in (Shape(), Shape(2, 3, slots_per_team=GROUP_SIZE)):
         found = cuda.query(sources, 20, among=among, shape=shape)
         assert np.array_equal(found.nodes, expected.nodes) and np.array_equal(found.scores, expected.scores)
 

@@ -15,17 +15,17 @@ from gpukit.device.placing import Placement
 from gpukit.device.select import simulated
 from gpukit.graph.csr import Graph
 from gpukit.kpar.batch.heads_cuda import Heads, heads_of
-from gpukit.kpar.batch.push_cuda import clean_up, propose_all, push_ahead
-from gpukit.kpar.batch.starts_cuda import gather_together
-from gpukit.kpar.batch.workspace_cuda import BLOCK, BYTES_PER_VERTEX, Shape, Space
-from gpukit.kpar.groups import Asked, Edges, Tails, Walks
+from gpukit.kpar.batch.push_cuda import clean_up, propose_all, push_first
+from gpukit.kpar.batch.starts_cuda import gather_batched
+from gpukit.kpar.batch.workspace_cuda import BLOCK, BYTES_PER_VERTEX, Shape, Workspaces
+from gpukit.kpar.groups import Edges, InEdges, Request, Walks
 from gpukit.kpar.index.build import Index, light_index
 from gpukit.kpar.index.build_cuda import forward_rows, on_host
 from gpukit.kpar.problem import CONTENDERS, TRACE, WALKS_AN_EDGE, Constants, Result, Sources
 from gpukit.kpar.query import answer_cuda
 from gpukit.kpar.query.answer import Ready, Task
-from gpukit.kpar.query.refine_cpu import in_edges
-from gpukit.kpar.query.team_cuda import Space as TeamSpace
+from gpukit.kpar.query.refine_cpu import make_in_edges
+from gpukit.kpar.query.team_cuda import TeamArrays
 from gpukit.kpar.rows_cuda import to_host, transposed
 from gpukit.kpar.weights_cuda import BYTES_PER_EDGE, edge_chances
 
@@ -47,12 +47,12 @@ class Batch(NamedTuple):
     edges: Edges
     chances: Any
     walks: Walks
-    tails: Tails
-    asked: Asked
+    tails: InEdges
+    request: Request
 
     def places(self) -> int:
         """Return how many of the best a query keeps: those of its answer, and the contenders behind it."""
-        return self.asked.k + (CONTENDERS // 2 if len(self.tails.begin.array) > 0 else 0)
+        return self.request.k + (CONTENDERS // 2 if len(self.tails.begin.array) > 0 else 0)
 
 
 @dataclass(eq=False)
@@ -78,7 +78,7 @@ class CudaPrepared(Ready):
 
     gpu: int
     arrays: dict[str, Buffer]
-    space: Space
+    space: Workspaces
     light: bool
     heads: Heads | None = field(default=None, repr=False)
 
@@ -103,10 +103,10 @@ class CudaPrepared(Ready):
         """
         kept = {"indptr": graph.indptr, "indices": graph.indices, "walks": index.walks, "arrivals": index.arrivals}
         working = (BYTES_PER_VERTEX + 32) * graph.n
-        beside = {"working space": working}
+        needed = {"working space": working}
         if index.params.weighted:
-            beside["edge weights"] = BYTES_PER_EDGE * graph.m
-        placed, held, free = Placement(kept, ("indices",), beside, "use --device cpu", gpus=gpus), [], []
+            needed["edge weights"] = BYTES_PER_EDGE * graph.m
+        placed, held, free = Placement(kept, ("indices",), needed, "use --device cpu", gpus=gpus), [], []
         for gpu in gpus:
             with on_gpu(gpu):
                 held.append(placed.here())
@@ -131,24 +131,24 @@ class CudaPrepared(Ready):
                 arrays |= _rows_here(graph.n, index, light) if elsewhere is None else elsewhere.here()
                 order = xp.argsort(-arrays["arrivals"].array, kind="stable")
                 arrays["by_arrivals"] = Buffer(order.astype(np.int32))
-                prepared.append(cls(graph, index, constants, gpu, arrays, Space(graph.n, graph.m), light))
+                prepared.append(cls(graph, index, constants, gpu, arrays, Workspaces(graph.n, graph.m), light))
         return prepared
 
     def answers(self, task: Task, threads: int, shape: Shape | None) -> Result:
         """Answer a batch, a launch after the other."""
-        sources, among, steps, asked, tails, progress = task
+        sources, among, steps, request, tails, progress = task
         named, shape, refined = None if among is None else Buffer(among), shape or Shape(), len(tails.begin) > 0
-        batch = self._batch(named and named.view, asked, tails)
+        batch = self._batch(named and named.view, request, tails)
         if self.light:
-            shape = replace(shape, together=1)
-        width = 2 + len(steps) * len(TRACE) + (3 if refined else 2) * asked.k
+            shape = replace(shape, slots_per_team=1)
+        width = 2 + len(steps) * len(TRACE) + (3 if refined else 2) * request.k
         rows, order = np.empty((len(sources), width), np.int64), self._order(sources, shape)
         sources = sources.take(order)
         for first, last in self.space.launches(len(sources), width, shape):
             rows[order[first:last]] = self._launch(sources, first, last, batch, shape, width)
             if progress is not None:
                 progress(last, len(sources))
-        return _unpacked(rows, asked.k, steps, refined)
+        return _unpacked(rows, request.k, steps, refined)
 
     def on_device(self) -> AbstractContextManager[Any]:
         """Return the context in which the GPU is the current one."""
@@ -167,7 +167,7 @@ class CudaPrepared(Ready):
             order = np.argsort(np.add.reduceat(degrees, sources.offsets[:-1]) == 0, kind="stable")
         return order
 
-    def _batch(self, among: Any, asked: Asked, tails: Tails) -> Batch:
+    def _batch(self, among: Any, request: Request, tails: InEdges) -> Batch:
         """Return what kernels read for a batch."""
         index, a = self.index, self.arrays
         rows = (a[name].view for name in (*ROWS_BY_START, *ROWS_BY_END, "walks", "arrivals", "by_arrivals"))
@@ -176,8 +176,8 @@ class CudaPrepared(Ready):
             edges=Edges(a["indptr"].view, a["indices"].view, np.uint64(index.params.one_minus_alpha)),
             chances=a["chances"].view if "chances" in a else None,
             walks=Walks._make((*rows, self.light, np.uint64(index.seed), stream_tag(Stream.WALK))),
-            tails=Tails._make(buffer.view for buffer in tails),
-            asked=Asked._make(getattr(one, "view", one) for one in asked),
+            tails=InEdges._make(buffer.view for buffer in tails),
+            request=Request._make(getattr(one, "view", one) for one in request),
         )
 
     def _heads(self) -> Heads:
@@ -186,63 +186,63 @@ class CudaPrepared(Ready):
             self.heads = heads_of(self.graph.n, self.arrays["indices"], self.arrays["walks"].array)
         return self.heads._replace(words=self.heads.words.view)
 
-    def in_edges(self) -> Tails:
-        """Return :class:`Tails` as Buffers; where the device lacks room the host makes them, and keeps the tails."""
+    def make_in_edges(self) -> InEdges:
+        """Return :class:`InEdges` as Buffers; where the device lacks room the host makes them, and keeps the tails."""
         n, m, advice = self.graph.n, self.graph.m, "use --device cpu, or --depth auto"
         self.heads = None  # only save time, and are made again where there is room
         needs, free = {"in-edges": 4 * m + 16 * n, "sorting them": 16 * m}, free_memory(tidied=True)
         working = BYTES_PER_VERTEX * n
         if sum(needs.values()) + working > free and isinstance(self.graph.indices, np.ndarray):
-            into = in_edges(self.graph, to_host(self.index.arrivals))
-            return Tails(**Placement(into._asdict(), ("tails",), {"working space": working}, advice).here())
+            in_edges = make_in_edges(self.graph, to_host(self.index.arrivals))
+            return InEdges(**Placement(in_edges._asdict(), ("tails",), {"working space": working}, advice).here())
         check_budget(needs, free, f"GPU {self.gpu}", advice)
         begin, tails = transposed(self.graph)
         sums = xp.zeros(m + 1, np.int64)
         sums[1:] = xp.cumsum(self.arrays["arrivals"].array[tails])
-        return Tails(Buffer(begin), Buffer(tails), Buffer(xp.diff(begin) + xp.diff(sums[begin]) // WALKS_AN_EDGE))
+        return InEdges(Buffer(begin), Buffer(tails), Buffer(xp.diff(begin) + xp.diff(sums[begin]) // WALKS_AN_EDGE))
 
     def _launch(self, sources: Sources, first: int, last: int, batch: Batch, shape: Shape, width: int) -> np.ndarray:
         """Answer the queries ``first`` … ``last`` - 1; returns the kernel's rows, ``width`` words each."""
         queries, places = last - first, batch.places()
         source, out = self.space.sources(sources, first, last), self.space.out(queries, width)
-        *given, asked = batch
+        *given, request = batch
 
-        def arguments(blocks: int, space: TeamSpace) -> tuple:
-            return *given, source, queries, begun, blocks, asked, space, out.view
+        def arguments(blocks: int, space: TeamArrays) -> tuple:
+            return *given, source, queries, begun, blocks, request, space, out.view
 
         begun = 0
-        teams, blocks, together = self.space.spread(answer_cuda.answer, arguments, queries, places, shape)
-        slots = teams * together
-        if together > 1 and not (simulated() or shape.blocks):
+        teams, blocks, slots_per_team = self.space.spread(answer_cuda.answer, arguments, queries, places, shape)
+        slots = teams * slots_per_team
+        if slots_per_team > 1 and not (simulated() or shape.blocks):
             teams = min(slots, ANSWERING)
             blocks = self.space.blocks(answer_cuda.answer, (), teams)
-        for begun in range(0, queries, slots if together > 1 else queries):
-            space = self.space.arrays(slots // together, together, places)
-            if together > 1:
+        for begun in range(0, queries, slots if slots_per_team > 1 else queries):
+            space = self.space.arrays(slots // slots_per_team, slots_per_team, places)
+            if slots_per_team > 1:
                 self._begin(source, queries, begun, slots, batch, space)
             launch(answer_cuda.answer, teams * blocks, BLOCK, *arguments(blocks, space))
-            if together > 1:
+            if slots_per_team > 1:
                 clean_up(slots, self.space.marks, space)
         return out.host()
 
-    def _begin(self, source: Any, queries: int, first: int, slots: int, batch: Batch, space: TeamSpace) -> None:
+    def _begin(self, source: Any, queries: int, first: int, slots: int, batch: Batch, space: TeamArrays) -> None:
         """Begin the queries from ``first`` on, one in each slot, up to the scores of those that read start lists."""
-        ahead = self.space.ahead
-        assert ahead is not None
-        among, edges, chances, walks, _, asked = batch
-        push_ahead(
-            self.graph, source, queries, first, among, edges, self._heads(), chances, walks, asked.rhos, ahead, space
+        states = self.space.states
+        assert states is not None
+        among, edges, chances, walks, _, request = batch
+        push_first(
+            self.graph, source, queries, first, among, edges, self._heads(), chances, walks, request.rhos, states, space
         )  # fmt: skip
         taken = min(slots, queries - first)
 
         def arguments(blocks: int) -> tuple:
-            return blocks, taken, asked.k, asked.rhos, asked.patience, walks, among, space
+            return blocks, taken, request.k, request.rhos, request.patience, walks, among, space
 
         blocks = 1 if simulated() else self.space.blocks(propose_all, arguments(1), taken)
         teams = taken if simulated() else min(taken, self.space.blocks(propose_all, arguments(1), 1))
         launch(propose_all, teams * blocks, BLOCK, *arguments(blocks))
         self.space.clear_control()
-        gather_together(slots, self.graph.n, walks, space)
+        gather_batched(slots, self.graph.n, walks, space)
         self.space.clear_control()
 
 

@@ -23,7 +23,7 @@ from gpukit.kpar.query import lists_cuda as lists
 from gpukit.kpar.query import team_cuda as teams
 from gpukit.kpar.query.estimate_cuda import propose
 from gpukit.kpar.query.starts_cuda import add_for_warp
-from gpukit.kpar.query.team_cuda import PREFIX_SUMS, SMALL, SPACE, STAGE, Space
+from gpukit.kpar.query.team_cuda import PREFIX_SUMS, SMALL, STAGE, TEAM_ARRAYS, TeamArrays
 from gpukit.kpar.rule import goes_forward, threshold_of
 
 BLOCK, LANES = (4, 1) if simulated() else (256, 32)
@@ -55,14 +55,14 @@ ROUNDS_AT_ONCE = 3 if simulated() else 8
 
 SIZE, PIECES, ROUNDS, PUSHED, ALONG = 0, 2, 4, 5, 6
 WAITS, COUNT, LEAST_RESERVE, ENTRIES, WALKS_MAX, COARSE = 7, 8, 9, 10, 11, 12
-"""Words of a slot's row of ``ahead``: sizes of the frontier and of the list of pieces, of even and of odd rounds; the
+"""Words of a slot's row of ``states``: sizes of the frontier and of the list of pieces, of even and of odd rounds; the
 rounds, vertices pushed, and edges pushed along; whether the query waits for what start lists bring, its candidates, the
 k-th largest reserve, and the entries of the lists; two numbers of :class:`gpukit.kpar.groups.Threshold`."""
 
 LISTING, VALUING = 1, 2
 """The phases whose :func:`gpukit.kpar.query.team_cuda.counters` :func:`list_all` and :func:`value_all` leave."""
 
-LISTED, VALUED, AHEAD = 16 * LISTING, 16 * VALUING, 48
+LISTED, VALUED, STATE_WORDS = 16 * LISTING, 16 * VALUING, 48
 """Where these lie in the row; its length."""
 
 edge_part = for_kernels(rule.edge_part)
@@ -90,25 +90,25 @@ EDGES = group(Edges, _i64, _i32, _seed)
 WALKS = group(Walks, _i64, _i32, _u32, _i64, _i32, _i64, _u32, _u32, _i64, _i32, _flag, _seed, _int)
 
 
-@kernel((_i64, _int, _int, _i64, SPACE))
+@kernel((_i64, _int, _int, _i64, TEAM_ARRAYS))
 def begin_all(sources, queries, first, rhos, space):
     """Begin the queries from ``first`` on, one in each slot; a block owns a slot."""
-    own, tid, q = cuda.blockIdx.x, cuda.threadIdx.x, first + cuda.blockIdx.x
-    row = space.ahead[own]
+    slot_id, tid, q = cuda.blockIdx.x, cuda.threadIdx.x, first + cuda.blockIdx.x
+    row = space.states[slot_id]
     i = tid
-    while i < AHEAD:
+    while i < STATE_WORDS:
         row[i] = 0
         i += cuda.blockDim.x
     cuda.syncthreads()
     if tid == 0:
         _, row[WALKS_MAX], row[COARSE] = threshold_of(rhos[0])
     if q < queries:
-        size = take_sources(q, sources, queries, teams.slot_of(space, own), tid, cuda.blockDim.x)
+        size = take_sources(q, sources, queries, teams.slot_of(space, slot_id), tid, cuda.blockDim.x)
         if tid == 0:
             row[SIZE] = size
 
 
-@kernel((_int, _int, EDGES, None, SPACE), (_int, _int, EDGES, "uint64[::1]", SPACE))
+@kernel((_int, _int, EDGES, None, TEAM_ARRAYS), (_int, _int, EDGES, "uint64[::1]", TEAM_ARRAYS))
 def take_all(parity, piece, edges, chances, space):
     """Take the residues of the frontiers of all slots, the first half of a round; a thread owns a vertex of a slot.
 
@@ -116,10 +116,10 @@ def take_all(parity, piece, edges, chances, space):
     ``reserve``. Rows of more than ``piece`` edges are listed in ``limits``, piece by piece, a warp a row.
     Reads and writes five words of a vertex at random places.
     """
-    own, rank, members = cuda.blockIdx.y, cuda.grid(1), cuda.gridsize(1)
+    slot_id, rank, members = cuda.blockIdx.y, cuda.grid(1), cuda.gridsize(1)
     cut = cuda.shared.array(1, int32)
     places = cuda.shared.array((BLOCK, 3), int64)
-    slot, row = teams.slot_of(space, own), space.ahead[own]
+    slot, row = teams.slot_of(space, slot_id), space.states[slot_id]
     frontier, size, along = slot.frontier, row[SIZE + parity], int64(0)
     if parity == 1:
         frontier = slot.upcoming
@@ -163,8 +163,8 @@ def take_all(parity, piece, edges, chances, space):
 
 
 @kernel(
-    (_int, _int, EDGES, HEADS, None, _u32, _i64, SPACE),
-    (_int, _int, EDGES, HEADS, "uint64[::1]", _u32, _i64, SPACE),
+    (_int, _int, EDGES, HEADS, None, _u32, _i64, TEAM_ARRAYS),
+    (_int, _int, EDGES, HEADS, "uint64[::1]", _u32, _i64, TEAM_ARRAYS),
     max_registers=REGISTERS,
 )
 def push_all(parity, piece, edges, heads, chances, counts, rhos, space):
@@ -176,7 +176,7 @@ def push_all(parity, piece, edges, heads, chances, counts, rhos, space):
     for a vertex without residue one of a mark; ω is read where what stands with the head does not decide.
     Vertices lifted over their thresholds make the next frontier.
     """
-    own, lane, warp = cuda.blockIdx.y, cuda.threadIdx.x % LANES, cuda.threadIdx.x // LANES
+    slot_id, lane, warp = cuda.blockIdx.y, cuda.threadIdx.x % LANES, cuda.threadIdx.x // LANES
     lengths = cuda.shared.array((WARPS, ITEMS), int32)
     begins = cuda.shared.array((WARPS, ITEMS), int64)
     values = cuda.shared.array((WARPS, ITEMS), int64)
@@ -184,7 +184,7 @@ def push_all(parity, piece, edges, heads, chances, counts, rhos, space):
     if chances is not None:
         firsts = cuda.shared.array((WARPS, ITEMS), int64)
         lasts = cuda.shared.array((WARPS, ITEMS), int64)
-    slot, row = teams.slot_of(space, own), space.ahead[own]
+    slot, row = teams.slot_of(space, slot_id), space.states[slot_id]
     frontier, upcoming = slot.frontier, slot.upcoming
     if parity == 1:
         frontier, upcoming = slot.upcoming, slot.frontier
@@ -259,17 +259,17 @@ def alone(row, memory):
     return teams.Team(row, -teams.COUNTERS, cuda.blockIdx.x, cuda.gridDim.x, memory)
 
 
-@kernel((SPACE,))
+@kernel((TEAM_ARRAYS,))
 def list_all(space):
     """List the vertices met of each slot (:func:`gpukit.kpar.query.lists_cuda.list_met`); clear SPARE's bits."""
-    own = cuda.blockIdx.y
+    slot_id = cuda.blockIdx.y
     sums = cuda.shared.array(PREFIX_SUMS, int64)
     small = cuda.shared.array(SMALL, int32)
     stage = cuda.shared.array(STAGE, int32)
     teams.clear(small)
     cuda.syncthreads()
-    team = alone(space.ahead[own], teams.Memory(sums, sums, stage, stage, small))
-    slot = teams.slot_of(space, own)
+    team = alone(space.states[slot_id], teams.Memory(sums, sums, stage, stage, small))
+    slot = teams.slot_of(space, slot_id)
     i = int64(cuda.grid(1))
     while i < (len(slot.spare) + 63) // 64:
         slot.spare[i] = 0
@@ -277,25 +277,25 @@ def list_all(space):
     lists.list_met(slot, team, LISTING)
 
 
-@kernel((WALKS, None, SPACE), (WALKS, "boolean[::1]", SPACE), max_registers=REGISTERS)
+@kernel((WALKS, None, TEAM_ARRAYS), (WALKS, "boolean[::1]", TEAM_ARRAYS), max_registers=REGISTERS)
 def value_all(walks, among, space):
     """Find what walks carry (:func:`gpukit.kpar.query.lists_cuda.value_walks`) in each slot."""
-    own = cuda.blockIdx.y
+    slot_id = cuda.blockIdx.y
     sums = cuda.shared.array(PREFIX_SUMS, int64)
     small = cuda.shared.array(SMALL, int32)
     stage = cuda.shared.array(STAGE, int32)
     other_stage = cuda.shared.array(STAGE, int32)
     teams.clear(small)
     cuda.syncthreads()
-    row = space.ahead[own]
+    row = space.states[slot_id]
     team = alone(row, teams.Memory(sums, sums, stage, other_stage, small))
     met = teams.met_of(row[LISTED + lists.IN_ALL], True, len(walks.counts))
-    lists.value_walks(met, teams.slot_of(space, own), walks, int64(1), row[COARSE], False, among, team, VALUING)
+    lists.value_walks(met, teams.slot_of(space, slot_id), walks, int64(1), row[COARSE], False, among, team, VALUING)
 
 
 @kernel(
-    (_int, _int, _int, _i64, _i64, WALKS, None, SPACE),
-    (_int, _int, _int, _i64, _i64, WALKS, "boolean[::1]", SPACE),
+    (_int, _int, _int, _i64, _i64, WALKS, None, TEAM_ARRAYS),
+    (_int, _int, _int, _i64, _i64, WALKS, "boolean[::1]", TEAM_ARRAYS),
     max_registers=REGISTERS,
 )
 def propose_all(blocks, queries, k, rhos, patience, walks, among, space):
@@ -310,38 +310,42 @@ def propose_all(blocks, queries, k, rhos, patience, walks, among, space):
     teams.clear(memory.small)
     cuda.syncthreads()
     team = teams.Team(space.control, 1 + number * teams.CONTROL, block, blocks, memory)
-    threshold, phase, turn = threshold_of(rhos[0]), int64(1), 0
-    own = number
-    while own < queries:
-        row = space.ahead[own]
+    threshold, phase, parity = threshold_of(rhos[0]), int64(1), 0
+    slot_id = number
+    while slot_id < queries:
+        row = space.states[slot_id]
         if row[VALUED + lists.RESIDUE_LEFT] == 0 or len(rhos) == 1 or row[ALONG] >= patience[0]:
             met = teams.met_of(row[LISTED + lists.IN_ALL], True, len(walks.counts))
-            least_reserve, count, entries, phase, turn = propose(
-                row[VALUED + lists.LARGE], int64(1), k, met, walks, teams.slot_of(space, own), threshold, among, team,
-                phase, turn,
+            least_reserve, count, entries, phase, parity = propose(
+                row[VALUED + lists.LARGE], int64(1), k, met, walks, teams.slot_of(space, slot_id), threshold, among,
+                team, phase, parity,
             )  # fmt: skip
             phase = teams.team_barrier(team, phase)
             if block == 0 and cuda.threadIdx.x == 0:
                 row[COUNT], row[LEAST_RESERVE], row[ENTRIES] = count, least_reserve, entries
                 row[WAITS] = int64(not goes_forward(least_reserve, row[VALUED + lists.FORWARD_ENTRIES], entries))
-        own += cuda.gridDim.x // blocks
+        slot_id += cuda.gridDim.x // blocks
 
 
-@kernel((SPACE,))
+@kernel((TEAM_ARRAYS,))
 def clean_all(space):
     """Set what the queries of all slots wrote to zero again, but their marks; a warp owns LANES words of these.
 
     A vertex is written where any of the same sector of 32 bytes has a mark, four of residue and reserve and sixteen
     units: a sector of which only a part is written would be read first.
     """
-    own, lane, warp = cuda.blockIdx.y, cuda.threadIdx.x % LANES, cuda.threadIdx.x // LANES
+    slot_id, lane, warp = cuda.blockIdx.y, cuda.threadIdx.x % LANES, cuda.threadIdx.x // LANES
     words = cuda.shared.array((WARPS, LANES), uint32)
-    residue, reserve, units = space.long[own, teams.RESIDUE], space.long[own, teams.RESERVE], space.units[own]
+    residue, reserve, units = (
+        space.long[slot_id, teams.RESIDUE],
+        space.long[slot_id, teams.RESERVE],
+        space.units[slot_id],
+    )
     n, length = len(residue), space.marks.shape[1]
     first = (cuda.blockIdx.x * WARPS + warp) * LANES
     while first < length:
         warp_fence()
-        words[warp, lane] = space.marks[own, min(first + lane, length - 1)]
+        words[warp, lane] = space.marks[slot_id, min(first + lane, length - 1)]
         warp_fence()
         for i in range(min(LANES, length - first)):
             word = words[warp, i]
@@ -365,16 +369,16 @@ def longest_piece(n: int, m: int) -> int:
     return max(PIECE, -(-2 * m // n))
 
 
-def push_ahead(
+def push_first(
     graph: Graph, sources: Any, queries: int, first: int, among: Any, edges: Edges, heads: Heads, chances: Any,
-    walks: Walks, rhos: Any, ahead: Buffer, space: Space,
+    walks: Walks, rhos: Any, states: Buffer, space: TeamArrays,
 ) -> None:  # fmt: skip
     """Push for the queries from ``first`` on, one in each slot, until no residue is above its threshold.
 
     Afterwards the vertices met are listed, and what walks from them carry is known, as after the first push of
-    :func:`gpukit.kpar.query.answer_cuda.answer`, whose arguments these are. ``ahead`` has a row for each slot.
+    :func:`gpukit.kpar.query.answer_cuda.answer`, whose arguments these are. ``states`` has a row for each slot.
     """
-    slots, piece = len(ahead), longest_piece(graph.n, graph.m)
+    slots, piece = len(states), longest_piece(graph.n, graph.m)
     launch(begin_all, slots, BLOCK, sources, queries, first, rhos, space)
     grid, parity, going = (max(1, BLOCKS // slots), slots), 0, True
     pushing = max(grid[0], min(graph.n // VERTICES_A_BLOCK, PUSHING)), slots
@@ -383,12 +387,12 @@ def push_ahead(
             launch(take_all, grid, BLOCK, parity, piece, edges, chances, space)
             launch(push_all, pushing, BLOCK, parity, piece, edges, heads, chances, walks.counts, rhos, space)
             parity = 1 - parity
-        going = bool(ahead.host()[:, SIZE + parity].any())
+        going = bool(states.host()[:, SIZE + parity].any())
     launch(list_all, grid, BLOCK, space)
     launch(value_all, grid, BLOCK, walks, among, space)
 
 
-def clean_up(slots: int, marks: Buffer, space: Space) -> None:
+def clean_up(slots: int, marks: Buffer, space: TeamArrays) -> None:
     """Make all that was written by the queries in so many slots zero again."""
     launch(clean_all, (max(1, BLOCKS // slots), slots), BLOCK, space)
     marks.array.fill(0)

@@ -1,7 +1,7 @@
 """Start lists read once for several queries on a GPU.
 
 On a large graph the unit of residue that a walk carries is at another place for every entry of a start list, and a
-sector of 32 bytes is read for the 2 that count. The units of TOGETHER queries, each in a *slot*, are therefore laid
+sector of 32 bytes is read for the 2 that count. The units of GROUP_SIZE queries, each in a *slot*, are therefore laid
 side by side, and the lists of all that are a candidate of any of them are read once. All blocks of the GPU do so for
 one such group after the other, in kernels without a barrier: what a group reads stays in the cache as long as it is
 needed. The last group may have fewer slots.
@@ -21,8 +21,8 @@ from gpukit.kpar import rule
 from gpukit.kpar.batch.push_cuda import COARSE, COUNT, WAITS, WALKS
 from gpukit.kpar.groups import Walks
 from gpukit.kpar.query import team_cuda as teams
-from gpukit.kpar.query.starts_cuda import A_LIST, add_starts_together
-from gpukit.kpar.query.team_cuda import PAIRS, POOL, PREFIX_SUMS, SMALL, SPACE, STAGE, TOGETHER, Space
+from gpukit.kpar.query.starts_cuda import A_LIST, add_starts_for_group
+from gpukit.kpar.query.team_cuda import GROUP_SIZE, PAIRS, POOL, PREFIX_SUMS, SMALL, STAGE, TEAM_ARRAYS, TeamArrays
 
 BLOCK = 4 if simulated() else 512
 
@@ -58,7 +58,7 @@ def union_of(space, first):
 _int = "int64"
 
 
-@kernel((_int, SPACE))
+@kernel((_int, TEAM_ARRAYS))
 def unite(first, space):
     """List the candidates of the slots of a group, each once; a thread owns a candidate of a slot at a time.
 
@@ -72,8 +72,8 @@ def unite(first, space):
     listed, counter, _ = union_of(space, first)
     in_union = teams.Staged(stage, small, 0, listed, space.control, counter, 0)
     seen = space.long[first, teams.SPARE]
-    for own in range(first, teams.group_end(space, first)):
-        candidates, row = space.short[own, teams.CANDIDATES], space.ahead[own]
+    for slot_id in range(first, teams.group_end(space, first)):
+        candidates, row = space.short[slot_id, teams.CANDIDATES], space.states[slot_id]
         count = row[COUNT] if row[WAITS] != 0 else int64(0)
         passes, fullest = 0, -1
         base = cuda.blockIdx.x * block_size
@@ -91,24 +91,24 @@ def unite(first, space):
     teams.flush(in_union)
 
 
-@kernel((_int, SPACE), max_registers=REGISTERS)
+@kernel((_int, TEAM_ARRAYS), max_registers=REGISTERS)
 def lay_side_by_side(first, space):
     """Lay the units of a group's slots side by side, zero for slots that it lacks.
 
     A block owns as many vertices at a time as it has threads. Each thread reads one's units, and what it writes are
     pairs one after the other: 2 bytes read and 2 written a vertex and slot, all of them in order.
     """
-    tile = cuda.shared.array((TOGETHER, COLUMNS), uint16)
-    found = cuda.local.array(TOGETHER, uint16)
+    tile = cuda.shared.array((GROUP_SIZE, COLUMNS), uint16)
+    found = cuda.local.array(GROUP_SIZE, uint16)
     tid, n, end = cuda.threadIdx.x, space.units.shape[1], teams.group_end(space, first)
     base = int64(cuda.blockIdx.x) * BLOCK
     while base < n:
         # Indices are unsigned: a signed one is looked at for counting from the end.
         v = uint64(min(base + tid, n - 1))
-        for s in range(TOGETHER):
+        for s in range(GROUP_SIZE):
             found[s] = space.units[uint64(min(first + s, end - 1)), v]
         warp_fence()
-        for s in range(TOGETHER):
+        for s in range(GROUP_SIZE):
             tile[uint32(s), uint32(tid)] = found[s] if first + s < end else uint16(0)
         cuda.syncthreads()
         for i in range(PAIRS):
@@ -126,7 +126,7 @@ def stretches_of(space, first):
     return space.long[first + 1, teams.ROOM], space.long[first + 1, teams.LIMITS]
 
 
-@kernel((_int, "boolean", _int, WALKS, SPACE))
+@kernel((_int, "boolean", _int, WALKS, TEAM_ARRAYS))
 def measure_lists(first, begun, upto, walks, space):
     """Find what is read next of each list of a group, and add up lengths within each block's share.
 
@@ -164,9 +164,9 @@ def measure_lists(first, begun, upto, walks, space):
         space.control[team.home + teams.SUMS + team.block] = running
 
 
-@kernel((_int, WALKS, SPACE), max_registers=REGISTERS)
+@kernel((_int, WALKS, TEAM_ARRAYS), max_registers=REGISTERS)
 def add_lists(first, walks, space):
-    """Add up what walks carry to a group's candidates (:func:`gpukit.kpar.query.starts_cuda.add_starts_together`)."""
+    """Add up what walks carry to a group's candidates (:func:`gpukit.kpar.query.starts_cuda.add_starts_for_group`)."""
     pool = cuda.shared.array(POOL, int64)
     sums = cuda.shared.array(PREFIX_SUMS, int64)
     small = cuda.shared.array(SMALL, int32)
@@ -174,40 +174,40 @@ def add_lists(first, walks, space):
     listed, counter, _ = union_of(space, first)
     whole = teams.prefix_over_blocks(team, pool, sums)
     # Slots that a short group lacks carry nothing.
-    own, last = first + cuda.threadIdx.x % PAIRS * 2, teams.group_end(space, first) - 1
-    sums_of = space.long[min(own, last), teams.WALKED], space.long[min(own + 1, last), teams.WALKED]
-    add_starts_together(
+    slot_id, last = first + cuda.threadIdx.x % PAIRS * 2, teams.group_end(space, first) - 1
+    sums_of = space.long[min(slot_id, last), teams.WALKED], space.long[min(slot_id + 1, last), teams.WALKED]
+    add_starts_for_group(
         listed, space.control[counter], whole, stretches_of(space, first), walks,
-        space.pairs, space.ahead[first, COARSE], sums_of, space.long[first, teams.LIMITS], team, pool,
+        space.pairs, space.states[first, COARSE], sums_of, space.long[first, teams.LIMITS], team, pool,
     )  # fmt: skip
 
 
-@kernel((_int, SPACE))
+@kernel((_int, TEAM_ARRAYS))
 def score_candidates(first, space):
     """Write the scores of a group's candidates, reserve and what walks brought; a thread owns one at a time."""
     _, _, places = union_of(space, first)
-    for own in range(first, teams.group_end(space, first)):
-        candidates, row = space.short[own, teams.CANDIDATES], space.ahead[own]
-        scores, reserve = space.long[own, teams.SCORES], space.long[own, teams.RESERVE]
-        walked = space.long[own, teams.WALKED]
+    for slot_id in range(first, teams.group_end(space, first)):
+        candidates, row = space.short[slot_id, teams.CANDIDATES], space.states[slot_id]
+        scores, reserve = space.long[slot_id, teams.SCORES], space.long[slot_id, teams.RESERVE]
+        walked = space.long[slot_id, teams.WALKED]
         count, j = row[COUNT] if row[WAITS] != 0 else int64(0), int64(cuda.grid(1))
         while j < count:
             scores[j] = reserve[candidates[j]] + walked[places[candidates[j]]]
             j += cuda.gridsize(1)
 
 
-@kernel((_int, SPACE))
+@kernel((_int, TEAM_ARRAYS))
 def forget_lists(first, space):
     """Set WALKED of all slots of a group to zero again; a thread owns a place of the list."""
     _, counter, _ = union_of(space, first)
-    for own in range(first, teams.group_end(space, first)):
-        walked, j = space.long[own, teams.WALKED], int64(cuda.grid(1))
+    for slot_id in range(first, teams.group_end(space, first)):
+        walked, j = space.long[slot_id, teams.WALKED], int64(cuda.grid(1))
         while j < space.control[counter]:
             walked[j] = 0
             j += cuda.gridsize(1)
 
 
-def gather_together(slots: int, n: int, walks: Walks, space: Space) -> None:
+def gather_batched(slots: int, n: int, walks: Walks, space: TeamArrays) -> None:
     """Write the scores of the candidates of all queries that wait for them, one group of slots after the other.
 
     The arguments but the number of slots and that of vertices are those of kernels. ``space.control`` is zero before;
@@ -216,7 +216,7 @@ def gather_together(slots: int, n: int, walks: Walks, space: Space) -> None:
     """
     grid, block = shape(add_lists, teams.MAX_BLOCKS, BLOCK)
     laying = shape(lay_side_by_side, -(-n // BLOCK), BLOCK).grid
-    for first in range(0, slots, TOGETHER):
+    for first in range(0, slots, GROUP_SIZE):
         launch(lay_side_by_side, laying, block, first, space)
         launch(unite, grid, block, first, space)
         for upto in range(RANGE, n + RANGE, RANGE):

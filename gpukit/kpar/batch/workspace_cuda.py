@@ -12,8 +12,7 @@ from gpukit.device.select import simulated
 from gpukit.kpar.batch import push_cuda
 from gpukit.kpar.problem import Sources
 from gpukit.kpar.query import select_cuda, team_cuda
-from gpukit.kpar.query.team_cuda import TOGETHER
-from gpukit.kpar.query.team_cuda import Space as TeamSpace
+from gpukit.kpar.query.team_cuda import GROUP_SIZE, TeamArrays
 
 BLOCK = 4 if simulated() else 512
 BYTES_PER_VERTEX = 8 * team_cuda.LONG_ROWS + 4 * team_cuda.SHORT_ROWS + 2 + 1
@@ -22,8 +21,8 @@ BYTES_PER_VERTEX = 8 * team_cuda.LONG_ROWS + 4 * team_cuda.SHORT_ROWS + 2 + 1
 AT_WORK = 20_000_000
 """Vertices that the teams at work have room for, all together: with more they push each other out of the cache."""
 
-GROUPS = 32 // TOGETHER
-"""Groups of TOGETHER queries that begin together: with fewer a GPU has not enough to do."""
+GROUPS = 32 // GROUP_SIZE
+"""Groups of GROUP_SIZE queries that begin together: with fewer a GPU has not enough to do."""
 
 LARGE = 2_000_000
 """Vertices above which queries read start lists together, if there are enough of them: their units leave the cache."""
@@ -31,7 +30,7 @@ LARGE = 2_000_000
 EDGES_A_BLOCK, FEWEST_BLOCKS = 100_000, 8
 """Edges of the graph for each block that answers a query with others, and blocks at least: more only wait longer."""
 
-AHEAD = 1 << 26
+ANSWER_WORDS = 1 << 26
 """Most words of answers that one launch leaves in device memory."""
 
 A_LAUNCH = 64
@@ -49,17 +48,17 @@ class Shape:
         Queries at a time; 0 chooses.
     blocks : int
         Blocks that answer a query together; 0 chooses.
-    together : int
-        Slots for each of the teams, in which queries begin together: 1 (none do) or ``TOGETHER``, or fewer for one
+    slots_per_team : int
+        Slots for each of the teams, in which queries begin together: 1 (none do) or ``GROUP_SIZE``, or fewer for one
         team; 0 chooses. Those of a light index begin alone.
     """
 
     teams: int = 0
     blocks: int = 0
-    together: int = 0
+    slots_per_team: int = 0
 
 
-class Space:
+class Workspaces:
     """Working space of the kernels for a graph of n vertices and m edges on the current GPU, kept between batches."""
 
     def __init__(self, n: int, m: int) -> None:
@@ -67,48 +66,48 @@ class Space:
         self._work: dict[Any, Any] = {}
         self._resident: dict[Any, int] = {}
         self._sources, self._pairs = Buffer(64, np.int64), Buffer(0, np.uint32)
-        self.ahead: Buffer | None = None
+        self.states: Buffer | None = None
 
     def spread(
-        self, kernel: Any, args: Callable[[int, TeamSpace], tuple], queries: int, k: int, shape: Shape
+        self, kernel: Any, args: Callable[[int, TeamArrays], tuple], queries: int, k: int, shape: Shape
     ) -> tuple[int, int, int]:
         """Return how many teams there are to be, the blocks of each and its slots.
 
         ``args(blocks, arrays)`` must return the arguments of the kernel, given the blocks of a team.
         """
         if simulated():
-            return min(shape.teams or 1, queries), shape.blocks or 1, shape.together or 1
+            return min(shape.teams or 1, queries), shape.blocks or 1, shape.slots_per_team or 1
         one = args(1, self.arrays(1, 1, k))
-        teams, together = self.teams(queries, shape)
+        teams, slots_per_team = self.teams(queries, shape)
         teams = min(teams, queries, self.blocks(kernel, one, 1))
-        teams, together = self._fitting(teams, together)
+        teams, slots_per_team = self._fitting(teams, slots_per_team)
         blocks = self.blocks(kernel, one, teams, shape.blocks or max(FEWEST_BLOCKS, self.m // EDGES_A_BLOCK))
-        return teams, blocks, together
+        return teams, blocks, slots_per_team
 
     def teams(self, queries: int, shape: Shape) -> tuple[int, int]:
         """Return how many teams there should be for so many queries, and the slots of each, whatever the GPU holds."""
         alone = max(1, AT_WORK // max(1, self.n))
-        teams, together = alone, 1
-        if self.n > LARGE and queries >= TOGETHER * GROUPS and shape.together != 1:
-            teams, together = GROUPS, TOGETHER
+        teams, slots_per_team = alone, 1
+        if self.n > LARGE and queries >= GROUP_SIZE * GROUPS and shape.slots_per_team != 1:
+            teams, slots_per_team = GROUPS, GROUP_SIZE
         elif alone == 1 and queries > 1:
-            together = TOGETHER
-        return shape.teams or min(teams, team_cuda.MAX_BLOCKS), shape.together or together
+            slots_per_team = GROUP_SIZE
+        return shape.teams or min(teams, team_cuda.MAX_BLOCKS), shape.slots_per_team or slots_per_team
 
-    def _fitting(self, teams: int, together: int) -> tuple[int, int]:
+    def _fitting(self, teams: int, slots_per_team: int) -> tuple[int, int]:
         """Return how many teams and slots of each there is memory for, at most these.
 
         Slots that only save time leave half of it to what is made later, such as in-edges.
         """
-        if self._lacking(teams, together) > 0:
+        if self._lacking(teams, slots_per_team) > 0:
             # Only here, because asking for the free memory goes to the driver.
             free = int(0.9 * free_memory())
-            while together > 1 and self._lacking(1, together) > free // 2:
-                together //= 2
-            limit = free // 2 if together > 1 else free
-            while teams > 1 and self._lacking(teams, together) > limit:
+            while slots_per_team > 1 and self._lacking(1, slots_per_team) > free // 2:
+                slots_per_team //= 2
+            limit = free // 2 if slots_per_team > 1 else free
+            while teams > 1 and self._lacking(teams, slots_per_team) > limit:
                 teams -= 1
-        return teams, together
+        return teams, slots_per_team
 
     def blocks(self, kernel: Any, args: tuple, teams: int, wanted: int = 0) -> int:
         """Return how many blocks of a cooperative kernel each of so many teams has, ``wanted`` or as many as fit."""
@@ -118,21 +117,24 @@ class Space:
 
     def launches(self, queries: int, width: int, shape: Shape) -> Iterator[tuple[int, int]]:
         """Return the first query of each launch and the one after its last, for answers of so many words."""
-        size = max(1, min(AHEAD // width, A_LAUNCH * self.teams(queries, shape)[0]))
+        size = max(1, min(ANSWER_WORDS // width, A_LAUNCH * self.teams(queries, shape)[0]))
         return ((first, min(first + size, queries)) for first in range(0, queries, size))
 
-    def _lacking(self, teams: int, together: int) -> int:
+    def _lacking(self, teams: int, slots_per_team: int) -> int:
         """Return the bytes that the arrays of these teams take beyond those that are held."""
-        slots, pairs = teams * together - self._work["rows"][0], self._pairs_for(together) - len(self._pairs)
+        slots, pairs = (
+            teams * slots_per_team - self._work["rows"][0],
+            self._pairs_for(slots_per_team) - len(self._pairs),
+        )
         return BYTES_PER_VERTEX * self.n * max(0, slots) + 4 * max(0, pairs)
 
-    def _pairs_for(self, together: int) -> int:
+    def _pairs_for(self, slots_per_team: int) -> int:
         """Return how many pairs of units there are to be: those of a group, where queries begin together."""
-        return 0 if together == 1 else team_cuda.PAIRS * self.n
+        return 0 if slots_per_team == 1 else team_cuda.PAIRS * self.n
 
-    def arrays(self, teams: int, together: int, k: int) -> TeamSpace:
+    def arrays(self, teams: int, slots_per_team: int, k: int) -> TeamArrays:
         """Return the arrays of these teams or more, clean (:func:`query_cuda.answer`), as kernels take them."""
-        slots = teams * together
+        slots = teams * slots_per_team
         if "rows" not in self._work or self._work["rows"][0] < slots:
             self._work.pop("rows", None)
             long = Buffer((slots, team_cuda.LONG_ROWS, self.n), np.int64, 0)
@@ -142,17 +144,17 @@ class Space:
             units = Buffer((slots, self.n), np.uint16, 0)
             self._work["rows"] = (slots, long, short, control, marks, units)
         held, long, short, control, marks, units = self._work["rows"]
-        pairs = self._pairs_for(together)
+        pairs = self._pairs_for(slots_per_team)
         self._pairs.reserve(pairs, 0, pairs)
         shape = (held, select_cuda.TOP_ROWS, 1 << (k - 1).bit_length())
         if "top" not in self._work or self._work["top"].array.shape != shape:
             self._work["top"] = Buffer(shape, np.int64, 0)
         self.clear_control()
-        if self.ahead is None or len(self.ahead) != (slots if together > 1 else 0):
-            self.ahead = Buffer((slots if together > 1 else 0, push_cuda.AHEAD), np.int64)
+        if self.states is None or len(self.states) != (slots if slots_per_team > 1 else 0):
+            self.states = Buffer((slots if slots_per_team > 1 else 0, push_cuda.STATE_WORDS), np.int64)
         top = self._work["top"]
-        return TeamSpace(
-            long.view, short.view, top.view, control.view, units.view, self._pairs.view, marks.view, self.ahead.view
+        return TeamArrays(
+            long.view, short.view, top.view, control.view, units.view, self._pairs.view, marks.view, self.states.view
         )  # fmt: skip
 
     @property

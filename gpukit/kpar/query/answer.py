@@ -12,7 +12,7 @@ import numpy as np
 
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.csr import Graph
-from gpukit.kpar.groups import NOWHERE, Asked, Tails, Walks, edges_of
+from gpukit.kpar.groups import NO_IN_EDGES, InEdges, Request, Walks, edges_of
 from gpukit.kpar.index.build import Index
 from gpukit.kpar.problem import Constants, Result, Sources, Step, check_k, step_arrays
 from gpukit.kpar.threads import over_threads
@@ -34,8 +34,8 @@ class Task(NamedTuple):
     sources: Sources
     among: np.ndarray | None
     steps: list[Step]
-    asked: Asked
-    tails: Tails
+    request: Request
+    tails: InEdges
     progress: Callable[[int, int], None] | None
 
 
@@ -50,7 +50,7 @@ class Ready(ABC):
     constants : Constants
     schedules : dict
         Schedules that were asked for, which take long beside a query, by k and depth.
-    made : dict of Tails
+    made : dict of InEdges
         The in-edges on the device under ``in``, once an answer was refined; ``nowhere`` has none.
     """
 
@@ -58,7 +58,7 @@ class Ready(ABC):
     index: Index
     constants: Constants
     schedules: dict[tuple[int, bool], Schedule] = field(default_factory=dict, repr=False, kw_only=True)
-    made: dict[str, Tails] = field(default_factory=dict, repr=False, kw_only=True)
+    made: dict[str, InEdges] = field(default_factory=dict, repr=False, kw_only=True)
 
     def query(
         self, sources: Sources, k: int, *, to_end: bool = False, refine: bool = False, among: np.ndarray | None = None,
@@ -68,8 +68,8 @@ class Ready(ABC):
         check_k(k, self.constants.n, among)
         with self.on_device():
             steps, arrays = self.schedule(k, to_end)
-            asked = Asked._make((k, *arrays, float(self.constants.delta_min), self.index.params.epsilon))
-            return self.answers(Task(sources, among, steps, asked, self.tails(refine), progress), threads, shape)
+            request = Request._make((k, *arrays, float(self.constants.delta_min), self.index.params.epsilon))
+            return self.answers(Task(sources, among, steps, request, self.in_edges(refine), progress), threads, shape)
 
     def schedule(self, k: int, to_end: bool) -> Schedule:
         """Return :meth:`Constants.schedule` and its ρ, coefficients of the bounds and patience on the device."""
@@ -78,11 +78,11 @@ class Ready(ABC):
             self.schedules[k, to_end] = steps, tuple(map(self.placed, step_arrays(steps)))
         return self.schedules[k, to_end]
 
-    def tails(self, refine: bool = True) -> Tails:
+    def in_edges(self, refine: bool = True) -> InEdges:
         """Return the in-edges on the device, made once where the graph does not hold them; none without ``refine``."""
         name = "in" if refine else "nowhere"
         if name not in self.made:
-            self.made[name] = self.in_edges() if refine else Tails._make(map(self.placed, NOWHERE))
+            self.made[name] = self.make_in_edges() if refine else InEdges._make(map(self.placed, NO_IN_EDGES))
         return self.made[name]
 
     def on_device(self) -> AbstractContextManager[Any]:
@@ -94,7 +94,7 @@ class Ready(ABC):
         return array
 
     @abstractmethod
-    def in_edges(self) -> Tails:
+    def make_in_edges(self) -> InEdges:
         """Return the in-edges on the device."""
 
     @abstractmethod
@@ -127,11 +127,11 @@ class Prepared(Ready):
         chances = chances_for(graph, index.params)
         return cls(graph, index.with_forward(), Constants.of(graph.n, graph.m, index.params), by_arrivals, chances)
 
-    def in_edges(self) -> Tails:
+    def make_in_edges(self) -> InEdges:
         """Return the in-edges."""
-        from gpukit.kpar.query.refine_cpu import in_edges
+        from gpukit.kpar.query.refine_cpu import make_in_edges
 
-        return in_edges(self.graph, self.index.arrivals)
+        return make_in_edges(self.graph, self.index.arrivals)
 
     def walks(self) -> Walks:
         """Return the index as a query takes it."""
@@ -152,17 +152,17 @@ class Prepared(Ready):
         """Share a batch among threads."""
         from gpukit.kpar.query.answer_cpu import Answers, Batch, workspace
 
-        sources, _, steps, asked, tails, progress = task
+        sources, _, steps, request, tails, progress = task
         index, count, done = self.index, len(sources), 0
         edges, walks = edges_of(self.graph, index.params), self.walks()
         batch = Batch(sources.offsets, sources.vertices, sources.mass.view(np.int64), tails)
-        answer, out = self.kernel(task), Answers.of(count, asked.k, len(steps))
+        answer, out = self.kernel(task), Answers.of(count, request.k, len(steps))
 
         def work(first: int, last: int) -> None:
             nonlocal done
             # Taken out until it is clean again.
             space = self.spaces.pop(get_ident(), None) or workspace(index.walks, index.arrivals)
-            answer(edges, self.chances, walks, batch, first, last, asked, space, out)
+            answer(edges, self.chances, walks, batch, first, last, request, space, out)
             self.spaces[get_ident()] = space
             done += last - first
             if progress is not None:

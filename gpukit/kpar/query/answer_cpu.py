@@ -11,10 +11,10 @@ import numpy as np
 from numba import int64, uint64
 
 from gpukit.device.compiled import njit
-from gpukit.kpar.groups import NOWHERE, Stopped
+from gpukit.kpar.groups import NO_IN_EDGES, Stop
 from gpukit.kpar.problem import CONTENDERS, TRACE, Result, Step
 from gpukit.kpar.query.bounds import largest_first, refused_at, take_top
-from gpukit.kpar.query.refine_cpu import settle
+from gpukit.kpar.query.refine_cpu import finish
 from gpukit.kpar.rule import any_walk_end, goes_forward, passed_on, passed_up_to, shift_of, threshold_of
 
 ABSORBS = 1 << 52
@@ -48,13 +48,13 @@ class Workspace(NamedTuple):
 class Batch(NamedTuple):
     """Queries (:class:`gpukit.kpar.problem.Sources`), ``mass`` as int64.
 
-    ``into`` is :class:`gpukit.kpar.groups.Tails`, by which their answers are refined.
+    ``in_edges`` is :class:`gpukit.kpar.groups.InEdges`, by which their answers are refined.
     """
 
     offsets: Any
     vertices: Any
     mass: Any
-    into: Any = NOWHERE
+    in_edges: Any = NO_IN_EDGES
 
 
 class Answers(NamedTuple):
@@ -414,7 +414,7 @@ def leave_clean(met, ws):
 
 
 @njit
-def answer(among, edges, chances, walks, batch, first, last, asked, ws, out):
+def answer(among, edges, chances, walks, batch, first, last, request, ws, out):
     """Answer the queries first … last - 1 (algorithm 3, repaired; docs/kpar.md).
 
     Parameters
@@ -427,17 +427,17 @@ def answer(among, edges, chances, walks, batch, first, last, asked, ws, out):
     walks : gpukit.kpar.groups.Walks
     batch : Batch
     first, last : int
-    asked : gpukit.kpar.groups.Asked
+    request : gpukit.kpar.groups.Request
     ws : Workspace
     out : Answers
     """
-    steps = len(asked.rhos)
+    steps = len(request.rhos)
     for q in range(first, last):
         # Lines 2 to 5: the sources have all mass, and are the first frontier.
         met = size = begin(q, batch, ws)
         least_reserve, worked = int64(0), int64(0)
         for step in range(steps):
-            threshold = threshold_of(asked.rhos[step])
+            threshold = threshold_of(request.rhos[step])
             # Line 26: the frontier under the new thresholds.
             if step > 0:
                 size = collect_frontier(met, threshold, ws)
@@ -451,29 +451,29 @@ def answer(among, edges, chances, walks, batch, first, last, asked, ws, out):
             trace = out.traces[q, step]
             trace[0], trace[1], trace[2], trace[3], trace[4] = step, rounds, pushed, pushed_along, met
             worked += pushed_along
-            if worked < asked.patience[step] and not final:
+            if worked < request.patience[step] and not final:
                 trace[8] = -1
                 continue
             # Line 8: whoever is no candidate is not among the k best.
-            least_reserve, count, cost = propose(large, asked.k, met, walks, threshold, among, ws)
+            least_reserve, count, cost = propose(large, request.k, met, walks, threshold, among, ws)
             # Lines 9 to 13: the candidates' scores, the cheaper way.
             forward = walks.light or goes_forward(least_reserve, forward_cost, cost)
             count, reached = estimate(forward, least_reserve, count, met, edges, chances, walks, among, ws)
             # Lines 14 to 23: bounds, and whether they allow to stop.
             refused = 0
             if not final:
-                refused = refused_at(step, count, least_reserve, asked, ws)
+                refused = refused_at(step, count, least_reserve, request, ws)
             trace[5], trace[6] = count, forward_cost if forward else cost
             trace[7], trace[8] = int64(forward), refused
             if refused == 0:
-                looked_at = CONTENDERS // 2 if len(batch.into.begin) > 0 else 0
-                length = min(asked.k + looked_at, count)
+                looked_at = CONTENDERS // 2 if len(batch.in_edges.begin) > 0 else 0
+                length = min(request.k + looked_at, count)
                 if length > 0:
-                    stopped = Stopped(step, count, least_reserve, worked, final, left == 0, forward)
-                    reached = settle(
-                        stopped, length, reached, edges, chances, walks, batch.into, asked, ws, out.certain[q]
+                    stopped = Stop(step, count, least_reserve, worked, final, left == 0, forward)
+                    reached = finish(
+                        stopped, length, reached, edges, chances, walks, batch.in_edges, request, ws, out.certain[q]
                     )
-                write_places(q, step + 1, min(asked.k, length), ws, out)
+                write_places(q, step + 1, min(request.k, length), ws, out)
             forget_walked(reached, ws)
             if refused == 0:
                 break

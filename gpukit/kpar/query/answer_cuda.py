@@ -11,15 +11,15 @@ from numba import int64, uint32
 
 from gpukit.device.kernels import cuda, device, group, kernel
 from gpukit.kpar.batch import push_cuda as batched
-from gpukit.kpar.groups import Asked, Stopped, Tails
+from gpukit.kpar.groups import InEdges, Request, Stop
 from gpukit.kpar.query import lists_cuda as lists
 from gpukit.kpar.query import team_cuda as teams
 from gpukit.kpar.query.estimate_cuda import estimate, forget_walked, propose
 from gpukit.kpar.query.push_cuda import push
-from gpukit.kpar.query.refine_cuda import settle
+from gpukit.kpar.query.refine_cuda import finish
 from gpukit.kpar.query.select_cuda import IDS, KEYS
 from gpukit.kpar.query.stop_cuda import refused_at
-from gpukit.kpar.query.team_cuda import SPACE
+from gpukit.kpar.query.team_cuda import TEAM_ARRAYS
 from gpukit.kpar.rule import goes_forward, threshold_of
 
 REGISTERS = 64
@@ -58,8 +58,8 @@ def mark_all(slot, team):
 _i32, _i64 = "int32[::1]", "int64[::1]"
 _int, _float = "int64", "float64"
 REST = (
-    batched.WALKS, group(Tails, _i64, _i32, _i64), _i64, _int, _int, _int,
-    group(Asked, _int, _i64, "float64[:, ::1]", _i64, _float, _float), SPACE,
+    batched.WALKS, group(InEdges, _i64, _i32, _i64), _i64, _int, _int, _int,
+    group(Request, _int, _i64, "float64[:, ::1]", _i64, _float, _float), TEAM_ARRAYS,
     "int64[:, ::1]",
 )  # fmt: skip
 """Types of the arguments of :func:`answer` from ``walks`` on."""
@@ -69,32 +69,32 @@ _FORMS = tuple(product((None, "boolean[::1]"), (None, "uint64[::1]")))
 
 # whole: the loop over rounds of algorithm 3; what is left shares a dozen values that change in every phase
 @kernel(*((among, batched.EDGES, chances, *REST) for among, chances in _FORMS), max_registers=REGISTERS)
-def answer(among, edges, chances, walks, into, sources, queries, first, blocks, asked, space, out):
+def answer(among, edges, chances, walks, in_edges, sources, queries, first, blocks, request, space, out):
     """Answer queries; cooperative, ``blocks`` blocks of at most 512 threads (a power of two) a query.
 
     Parameters
     ----------
-    among, edges, chances, walks, asked
+    among, edges, chances, walks, request
         As in :func:`gpukit.kpar.query.answer_cpu.answer`; compiled anew where ``among`` or ``chances`` are None.
-    into : gpukit.kpar.groups.Tails
+    in_edges : gpukit.kpar.groups.InEdges
         The in-edges, by which answers are refined; empty where they are not to be.
     sources : int64 array
         The queries, packed: where each begins and where the last one ends (counted from the first vertex), then all
         vertices, then their mass.
     queries : int
     first : int
-        That in the first slot, where queries were begun ahead (``push_cuda.py``); the others follow.
+        That in the first slot, where queries were begun (``batch/push_cuda.py``); the others follow.
     blocks : int
         Blocks of a team; the grid is a multiple of it.
-    space : Space
-        ``long``, int64 (slots, LONG_ROWS, n), is zero at the start, but for what was done ahead, and at the end in its
-        first three rows, unless :func:`gpukit.kpar.batch.push_cuda.clean_all` sees to it; ``short`` is int32 (slots,
-        SHORT_ROWS, n); ``top`` int64 (teams, TOP_ROWS, power of two ≥ k, or k + CONTENDERS / 2 with ``into``);
-        ``control`` int64 (1 + teams * CONTROL,), zero at the start, its first place counts queries taken; ``marks``
-        uint32 (slots, ⌈n / 32⌉) and ``units`` uint16 (slots, n), zero like ``long``; a team has a slot of its own, but
-        where ``ahead``, int64 (slots, AHEAD), has rows; ``pairs``, uint32 (n * PAIRS,), is room then for the units of a
-        group, side by side.
-    out : int64 array, shape (queries, 2 + steps * TRACED + 2 k), or 3 k with ``into``
+    space : TeamArrays
+        ``long``, int64 (slots, LONG_ROWS, n), is zero at the start, but for queries that were begun, and at the end in
+        its first three rows, unless :func:`gpukit.kpar.batch.push_cuda.clean_all` sees to it; ``short`` is int32
+        (slots, SHORT_ROWS, n); ``top`` int64 (teams, TOP_ROWS, power of two ≥ k, or k + CONTENDERS / 2 with
+        ``in_edges``); ``control`` int64 (1 + teams * CONTROL,), zero at the start, its first place counts queries
+        taken; ``marks`` uint32 (slots, ⌈n / 32⌉) and ``units`` uint16 (slots, n), zero like ``long``; a team has a slot
+        of its own, but where ``states``, int64 (slots, STATE_WORDS), has rows; ``pairs``, uint32 (n * PAIRS,), is room
+        then for the units of a group, side by side.
+    out : int64 array, shape (queries, 2 + steps * TRACED + 2 k), or 3 k with ``in_edges``
         Receives length, number of steps, the trace, scores, vertices and which are certain of each answer.
 
     Notes
@@ -116,19 +116,19 @@ def answer(among, edges, chances, walks, into, sources, queries, first, blocks, 
     memory = teams.block_memory()
     team = teams.Team(space.control, 1 + number * teams.CONTROL, block, blocks, memory)
     control, best_keys, best_ids = space.control, space.top[number, KEYS], space.top[number, IDS]
-    n, steps = len(edges.indptr) - 1, len(asked.rhos)
-    begun = len(space.ahead) > 0
+    n, steps = len(edges.indptr) - 1, len(request.rhos)
+    begun = len(space.states) > 0
     teams.clear(memory.small)
     cuda.syncthreads()
-    phase, turn, taken = int64(1), 0, int64(0)
+    phase, parity, taken = int64(1), 0, int64(0)
     while True:
-        own, q = int64(number), int64(queries)
+        slot_id, q = int64(number), int64(queries)
         phase = teams.team_barrier(team, phase)
         if begun:
             # The queries in every ``teams``-th slot.
-            own += taken * (cuda.gridDim.x // blocks)
-            if own < len(space.ahead):
-                q = first + own
+            slot_id += taken * (cuda.gridDim.x // blocks)
+            if slot_id < len(space.states):
+                q = first + slot_id
             taken += 1
         else:
             at = teams.counters(team, phase)
@@ -138,7 +138,7 @@ def answer(among, edges, chances, walks, into, sources, queries, first, blocks, 
             q = control[at + NUMBER]
         if q >= queries:
             break
-        slot, size, met, listed = teams.slot_of(space, own), int64(0), teams.Met(int64(0), False), True
+        slot, size, met, listed = teams.slot_of(space, slot_id), int64(0), teams.Met(int64(0), False), True
         count_met, count, least_reserve, step = int64(0), int64(0), int64(0), int64(0)
         worked, exact, refused = int64(0), False, int64(-1)
         # Lines 2 to 5 of algorithm 3: the sources have all mass, and are the first frontier.
@@ -147,12 +147,12 @@ def answer(among, edges, chances, walks, into, sources, queries, first, blocks, 
             phase = teams.team_barrier(team, phase)
         while refused != 0:
             row = 2 + step * TRACED
-            threshold = threshold_of(asked.rhos[step])
+            threshold = threshold_of(request.rhos[step])
             # e₀ never falls, so smaller reserves need no look.
             floor = max(least_reserve, int64(1))
             scored, counted, valued = False, control, int64(0)
             if begun and step == 0:
-                counted, valued = space.ahead[own], int64(batched.VALUED)
+                counted, valued = space.states[slot_id], int64(batched.VALUED)
                 rounds, pushed, pushed_along = counted[batched.ROUNDS], counted[batched.PUSHED], counted[batched.ALONG]
                 count_met, scored = counted[batched.LISTED + lists.IN_ALL], counted[batched.WAITS] != 0
                 met = teams.met_of(count_met, True, n)
@@ -181,15 +181,15 @@ def answer(among, edges, chances, walks, into, sources, queries, first, blocks, 
             exact = counted[valued + lists.RESIDUE_LEFT] == 0
             final = exact or step == steps - 1
             worked += pushed_along
-            tested = final or worked >= asked.patience[step]
+            tested = final or worked >= request.patience[step]
             count, entries, reached, forward = int64(0), int64(0), int64(0), False
             # Line 8: whoever is no candidate is not among the k best.
             if scored:
                 count, least_reserve = counted[batched.COUNT], counted[batched.LEAST_RESERVE]
                 entries = counted[batched.ENTRIES]
             elif tested:
-                least_reserve, count, entries, phase, turn = propose(
-                    large, floor, asked.k, met, walks, slot, threshold, among, team, phase, turn
+                least_reserve, count, entries, phase, parity = propose(
+                    large, floor, request.k, met, walks, slot, threshold, among, team, phase, parity
                 )
                 forward = walks.light or goes_forward(least_reserve, forward_cost, entries)
                 if forward:
@@ -211,26 +211,26 @@ def answer(among, edges, chances, walks, into, sources, queries, first, blocks, 
             # Lines 14 to 23: bounds, and whether they allow to stop.
             refused = int64(-1)
             if tested:
-                refused, phase, turn = refused_at(
-                    step, final, count, least_reserve, slot, asked, space.top[number], team, phase, turn
+                refused, phase, parity = refused_at(
+                    step, final, count, least_reserve, slot, request, space.top[number], team, phase, parity
                 )
-                if refused == 0 and count > 0 and len(into.begin) > 0:
-                    phase, turn = settle(
-                        Stopped(step, count, least_reserve, worked, final, exact, forward), edges, chances, walks, into,
-                        asked, slot, space.top[number],
-                        out[q, 2 + steps * TRACED + 2 * asked.k :], team, phase, turn,
+                if refused == 0 and count > 0 and len(in_edges.begin) > 0:
+                    phase, parity = finish(
+                        Stop(step, count, least_reserve, worked, final, exact, forward), edges, chances, walks,
+                        in_edges, request, slot, space.top[number], out[q, 2 + steps * TRACED + 2 * request.k :],
+                        team, phase, parity,
                     )  # fmt: skip
                 forget_walked(reached, slot, team)
             if rank == 0:
                 out[q, row + 5], out[q, row + 8] = count, refused
             step += 1
-        length = min(int64(asked.k), count)
+        length = min(int64(request.k), count)
         if rank == 0:
             out[q, 0], out[q, 1] = length, step
         row = 2 + steps * TRACED
         i = rank
         while i < length:
-            out[q, row + i], out[q, row + asked.k + i] = best_keys[i], best_ids[i]
+            out[q, row + i], out[q, row + request.k + i] = best_keys[i], best_ids[i]
             i += members
         if not begun:
             leave_clean(met, slot, team)

@@ -106,7 +106,7 @@ def lower_bound(bounds, step, score, by_walks, reserve):
 
 
 @njit
-def refused_at(step, count, least_reserve, asked, ws):
+def refused_at(step, count, least_reserve, request, ws):
     """Return the first position at which the stop test fails, 0 if none.
 
     Parameters
@@ -117,12 +117,12 @@ def refused_at(step, count, least_reserve, asked, ws):
         Candidates; they and their π̂ are in the workspace.
     least_reserve : int
         e₀; vertices that are no candidates have an upper bound no larger than at π̂ = Y = e₀.
-    asked : gpukit.kpar.groups.Asked
+    request : gpukit.kpar.groups.Request
     ws : gpukit.kpar.query.answer_cpu.Workspace
         Its keys and ids are undefined afterwards; where the test passes, its ``limits`` are what each place was held
         against.
     """
-    k, bounds, delta_min, epsilon = asked.k, asked.bounds, asked.delta_min, asked.epsilon
+    k, bounds, delta_min, epsilon = request.k, request.bounds, request.delta_min, request.epsilon
     candidates, scores, reserves = ws.candidates, ws.scores, ws.reserves
     keys, key_bits, ids = ws.keys, ws.key_bits, ws.ids
     outside = upper_bound(bounds, step, float(least_reserve) * UNIT, float(least_reserve) * UNIT)

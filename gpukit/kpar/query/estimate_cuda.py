@@ -11,7 +11,7 @@ from gpukit.kpar.query.team_cuda import counters, prefix_over_blocks, team_barri
 
 
 @device
-def propose(size, floor, k, met, walks, slot, threshold, among, team, phase, turn):
+def propose(size, floor, k, met, walks, slot, threshold, among, team, phase, parity):
     """List in ``candidates`` the vertices that could be among the k best; all threads of the team.
 
     The first ``size`` vertices of ``upcoming`` are those with a reserve of ``floor`` or more, among which the k largest
@@ -19,23 +19,23 @@ def propose(size, floor, k, met, walks, slot, threshold, among, team, phase, tur
 
     Returns
     -------
-    least_reserve, count, cost, phase, turn
+    least_reserve, count, cost, phase, parity
         e₀, the k-th largest reserve, the number of candidates and of the entries of their start lists, all 0 where
-        there are fewer than k reserves; the new phase and turn.
+        there are fewer than k reserves; the new phase and parity.
     """
     if size < k:
-        return int64(0), int64(0), int64(0), phase, turn
+        return int64(0), int64(0), int64(0), phase, parity
     rank, members = team.block * cuda.blockDim.x + cuda.threadIdx.x, team.blocks * cuda.blockDim.x
     i = rank
     while i < size:
         slot.scores[i] = slot.reserve[slot.upcoming[i]]
         i += members
     phase = team_barrier(team, phase)
-    least_reserve, _, _, phase, turn = kth(slot.scores, size, k, slot.limits, slot.scores, team, phase, turn)
+    least_reserve, _, _, phase, parity = kth(slot.scores, size, k, slot.limits, slot.scores, team, phase, parity)
     at = counters(team, phase)
     list_candidates(size if floor <= 1 else int64(0), met, slot, walks, threshold, least_reserve, among, team, phase)
     phase = team_barrier(team, phase)
-    return least_reserve, team.control[at + LISTED], team.control[at + LIST_ENTRIES], phase, turn
+    return least_reserve, team.control[at + LISTED], team.control[at + LIST_ENTRIES], phase, parity
 
 
 @device

@@ -16,12 +16,12 @@ from numba import int64, uint64
 from gpukit.device.compiled import njit
 from gpukit.graph.build import transpose
 from gpukit.graph.csr import Graph
-from gpukit.kpar.groups import Tails
+from gpukit.kpar.groups import InEdges
 from gpukit.kpar.problem import CONTENDERS, ONE, WALKS_AN_EDGE
 from gpukit.kpar.query.bounds import UNIT, lower_bound, sort_falling, take_top, upper_bound
 from gpukit.kpar.rule import LOST, brought, over_alpha, passed_on, refine_budget
 
-AHEAD = 16
+PREFETCHED = 16
 """Tails whose start lists are looked up at once."""
 
 
@@ -36,29 +36,29 @@ class Refined(NamedTuple):
 
 
 @njit
-def interval(step, v, score, asked, ws):
+def interval(step, v, score, request, ws):
     """Return the bounds on π of a vertex with this π̂."""
     kept = ws.reserves[2 * v]
     by_walks = float(score - kept) * UNIT
-    high = upper_bound(asked.bounds, step, float(score) * UNIT, by_walks)
-    return lower_bound(asked.bounds, step, float(score) * UNIT, by_walks, float(kept) * UNIT), high
+    high = upper_bound(request.bounds, step, float(score) * UNIT, by_walks)
+    return lower_bound(request.bounds, step, float(score) * UNIT, by_walks, float(kept) * UNIT), high
 
 
 @njit
-def known_interval(step, v, score, number, found, asked, ws):
+def known_interval(step, v, score, number, found, request, ws):
     """Return the bounds on π of a vertex with this π̂, the narrower ones where it is among the ``number`` refined."""
     i = ws.taken[v]
     if 0 <= i < number and found.vertices[i] == v:
         return found.lows[i], found.highs[i]
-    return interval(step, v, score, asked, ws)
+    return interval(step, v, score, request, ws)
 
 
-def in_edges(graph: Graph, arrivals: np.ndarray) -> Tails:
+def make_in_edges(graph: Graph, arrivals: np.ndarray) -> InEdges:
     """Return the in-edges of a graph, which are made if it has none, and their prices."""
     whole = transpose(graph)
     begin, tails = whole.in_indptr, whole.in_indices
     assert begin is not None and tails is not None
-    return Tails(begin, tails, prices(begin, tails, arrivals))
+    return InEdges(begin, tails, prices(begin, tails, arrivals))
 
 
 @njit
@@ -93,20 +93,20 @@ def ended_at(w, reached, walks, ws):
 
 
 @njit
-def load_ahead(first, last, walks, into, ws):
+def prefetch(first, last, walks, in_edges, ws):
     """Read what :func:`ended_at` begins with for some tails: these loads wait for nothing, and not for each other.
 
     What is written to ``spare_ids`` and ``spare_keys`` is of no use; it keeps the loads.
     """
     end = uint64(len(walks.starts) - 1)
     for i in range(first, last):
-        w = uint64(into.tails[i])
+        w = uint64(in_edges.tails[i])
         ws.spare_ids[i - first] = walks.starts[min(uint64(walks.src_begin[w]), end)]
         ws.spare_keys[i - first] = walks.frequent_begin[w] + ws.walked[w]
 
 
 @njit(error_model="numpy")
-def through_tails(v, stopped, reached, edges, chances, walks, into, ws):
+def through_tails(v, stopped, reached, edges, chances, walks, in_edges, ws):
     """Let the in-edges of a vertex bring what walks brought to their tails.
 
     Returns
@@ -116,11 +116,11 @@ def through_tails(v, stopped, reached, edges, chances, walks, into, ws):
         :func:`push_back`.
     """
     by_walks, largest, fewest = int64(0), int64(0), uint64(1) << uint64(62)
-    first, last = uint64(into.begin[v]), uint64(into.begin[v + 1])
+    first, last = uint64(in_edges.begin[v]), uint64(in_edges.begin[v + 1])
     for i in range(first, last):
-        if not stopped.forward and (i - first) % uint64(AHEAD) == 0:
-            load_ahead(i, min(i + uint64(AHEAD), last), walks, into, ws)
-        w = uint64(into.tails[i])
+        if not stopped.forward and (i - first) % uint64(PREFETCHED) == 0:
+            prefetch(i, min(i + uint64(PREFETCHED), last), walks, in_edges, ws)
+        w = uint64(in_edges.tails[i])
         if stopped.forward:
             amount = ws.walked[w]
         else:
@@ -138,7 +138,7 @@ def through_tails(v, stopped, reached, edges, chances, walks, into, ws):
 
 
 @njit
-def push_back(v, stopped, reached, edges, chances, walks, into, asked, ws):
+def push_back(v, stopped, reached, edges, chances, walks, in_edges, request, ws):
     """Push backward from a vertex, once.
 
     Returns
@@ -148,7 +148,7 @@ def push_back(v, stopped, reached, edges, chances, walks, into, asked, ws):
         ``upcoming`` lists whose ``walked`` is not zero.
     """
     absorbs = edges.indptr[v + 1] == edges.indptr[v]
-    by_walks, largest, reached = through_tails(v, stopped, reached, edges, chances, walks, into, ws)
+    by_walks, largest, reached = through_tails(v, stopped, reached, edges, chances, walks, in_edges, ws)
     part = float(largest) * UNIT
     if absorbs:
         part = part / (float((1 << 32) - int64(edges.one_minus_alpha)) * 2.0**-32)
@@ -160,7 +160,7 @@ def push_back(v, stopped, reached, edges, chances, walks, into, asked, ws):
     else:
         kept += rest - int64(passed_on(uint64(rest), edges.one_minus_alpha))
     score = kept + by_walks
-    value, walked, bounds, step = float(score) * UNIT, float(by_walks) * UNIT, asked.bounds, stopped.step
+    value, walked, bounds, step = float(score) * UNIT, float(by_walks) * UNIT, request.bounds, stopped.step
     square, lost = part * part, walked * LOST
     root_high = np.sqrt(bounds[step, 1] * square + bounds[step, 2] * part * (walked + lost))
     root_low = np.sqrt(bounds[step, 4] * square + bounds[step, 5] * part * walked)
@@ -170,7 +170,7 @@ def push_back(v, stopped, reached, edges, chances, walks, into, asked, ws):
 
 
 @njit
-def refine(stopped, length, reached, edges, chances, walks, into, asked, ws):
+def refine(stopped, length, reached, edges, chances, walks, in_edges, request, ws):
     """Take a second look at the contenders among the ``length`` best candidates, which ``keys`` and ``ids`` hold.
 
     Contenders are the vertices among the CONTENDERS places around the end of the answer whose bounds meet those of
@@ -187,12 +187,12 @@ def refine(stopped, length, reached, edges, chances, walks, into, asked, ws):
         np.empty(CONTENDERS, np.int64), np.empty(CONTENDERS, np.int64), np.empty(CONTENDERS, np.int64),
         np.empty(CONTENDERS, np.float64), np.empty(CONTENDERS, np.float64),
     )  # fmt: skip
-    k, number, step = asked.k, 0, stopped.step
+    k, number, step = request.k, 0, stopped.step
     if length <= k or stopped.final:
         return number, found, reached
     keys, ids = ws.keys, ws.ids
-    inside, _ = interval(step, ids[k - 1], keys[k - 1], asked, ws)
-    _, outside = interval(step, ids[k], keys[k], asked, ws)
+    inside, _ = interval(step, ids[k - 1], keys[k - 1], request, ws)
+    _, outside = interval(step, ids[k], keys[k], request, ws)
     left = refine_budget(stopped.worked, k)
     rows = int64(len(edges.indptr) - 1)
     for i in range(CONTENDERS):
@@ -200,15 +200,15 @@ def refine(stopped, length, reached, edges, chances, walks, into, asked, ws):
         if place < 0 or place >= length:
             continue
         v, score = int64(ids[place]), keys[place]
-        low, high = interval(step, v, score, asked, ws)
+        low, high = interval(step, v, score, request, ws)
         if (place < k and low > outside) or (place >= k and high < inside):
             continue
-        cost, degree = into.prices[v], into.begin[v + 1] - into.begin[v]
+        cost, degree = in_edges.prices[v], in_edges.begin[v + 1] - in_edges.begin[v]
         if cost > left or degree > rows:
             continue
         left -= cost
         rows -= degree
-        after, new_low, new_high, reached = push_back(v, stopped, reached, edges, chances, walks, into, asked, ws)
+        after, new_low, new_high, reached = push_back(v, stopped, reached, edges, chances, walks, in_edges, request, ws)
         value, low, high = float(after) * UNIT, max(new_low, low), min(new_high, high)
         if after == 0 or value < low or value > high:
             continue
@@ -220,7 +220,7 @@ def refine(stopped, length, reached, edges, chances, walks, into, asked, ws):
         number += 1
     if number > 0:
         sort_falling(keys, ids, length, ws.spare_keys, ws.spare_ids)
-        if not still_holds(step, number, found, asked, ws):
+        if not still_holds(step, number, found, request, ws):
             for i in range(length):
                 j = ws.taken[ids[i]]
                 if 0 <= j < number and found.vertices[j] == ids[i]:
@@ -231,35 +231,35 @@ def refine(stopped, length, reached, edges, chances, walks, into, asked, ws):
 
 
 @njit
-def still_holds(step, number, found, asked, ws):
+def still_holds(step, number, found, request, ws):
     """Return whether Definition 1 holds of the new order, by the limits of the test that the old one has passed."""
-    epsilon = asked.epsilon
-    for i in range(asked.k):
-        if ws.limits[i] <= asked.delta_min:
+    epsilon = request.epsilon
+    for i in range(request.k):
+        if ws.limits[i] <= request.delta_min:
             break
         score = float(ws.keys[i]) * UNIT
-        low, high = known_interval(step, ws.ids[i], ws.keys[i], number, found, asked, ws)
+        low, high = known_interval(step, ws.ids[i], ws.keys[i], number, found, request, ws)
         if low < (1.0 - epsilon) * ws.limits[i] or score > (1.0 + epsilon) * low or score < (1.0 - epsilon) * high:
             return False
     return True
 
 
 @njit
-def highest_left(stopped, length, asked, ws):
+def highest_left(stopped, length, request, ws):
     """Return the largest upper bound of the vertices that are not among the ``length`` best, which are in order."""
     reserve = float(stopped.least_reserve) * UNIT
-    highest = upper_bound(asked.bounds, stopped.step, reserve, reserve)
+    highest = upper_bound(request.bounds, stopped.step, reserve, reserve)
     last_key, last_id = ws.keys[length - 1], ws.ids[length - 1]
     for j in range(stopped.count):
         v, score = ws.candidates[j], ws.scores[j]
         if score < last_key or (score == last_key and v > last_id):
-            _, high = interval(stopped.step, v, score, asked, ws)
+            _, high = interval(stopped.step, v, score, request, ws)
             highest = max(highest, high)
     return highest
 
 
 @njit
-def settle(stopped, length, reached, edges, chances, walks, into, asked, ws, certain):
+def finish(stopped, length, reached, edges, chances, walks, in_edges, request, ws, certain):
     """Put the ``length`` best candidates into order; with in-edges refine them, and say which are certain.
 
     The order is in ``keys`` and ``ids`` afterwards; its first k are the answer. Certain are the vertices whose lower
@@ -270,16 +270,16 @@ def settle(stopped, length, reached, edges, chances, walks, into, asked, ws, cer
     int
         How many vertices ``upcoming`` lists whose ``walked`` is not zero.
     """
-    k, step = asked.k, stopped.step
+    k, step = request.k, stopped.step
     take_top(ws.candidates, ws.scores, stopped.count, length, ws.keys, ws.ids, ws.spare_keys, ws.spare_ids)
-    if len(into.begin) == 0:
+    if len(in_edges.begin) == 0:
         return reached
-    highest = highest_left(stopped, length, asked, ws)
-    number, found, reached = refine(stopped, length, reached, edges, chances, walks, into, asked, ws)
+    highest = highest_left(stopped, length, request, ws)
+    number, found, reached = refine(stopped, length, reached, edges, chances, walks, in_edges, request, ws)
     for i in range(k, length):
-        _, high = known_interval(step, ws.ids[i], ws.keys[i], number, found, asked, ws)
+        _, high = known_interval(step, ws.ids[i], ws.keys[i], number, found, request, ws)
         highest = max(highest, high)
     for i in range(min(k, length)):
-        low, _ = known_interval(step, ws.ids[i], ws.keys[i], number, found, asked, ws)
+        low, _ = known_interval(step, ws.ids[i], ws.keys[i], number, found, request, ws)
         certain[i] = stopped.exact or low >= highest
     return reached

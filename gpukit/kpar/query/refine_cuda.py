@@ -51,18 +51,18 @@ class Contenders(NamedTuple):
 
 
 @device
-def interval(step, v, score, asked, slot):
+def interval(step, v, score, request, slot):
     """Return the bounds on π of a vertex with this π̂."""
     kept = slot.reserve[v]
     value, by_walks = float64(score) * WORTH, float64(score - kept) * WORTH
-    high = upper_bound(asked.bounds, step, value, by_walks)
-    return lower_bound(asked.bounds, step, value, by_walks, float64(kept) * WORTH), high
+    high = upper_bound(request.bounds, step, value, by_walks)
+    return lower_bound(request.bounds, step, value, by_walks, float64(kept) * WORTH), high
 
 
 @device
-def known_interval(step, v, score, number, found, asked, slot):
+def known_interval(step, v, score, number, found, request, slot):
     """Return the bounds on π of a vertex with this π̂, the narrower ones where it is among the ``number`` refined."""
-    low, high = interval(step, v, score, asked, slot)
+    low, high = interval(step, v, score, request, slot)
     for c in range(number):
         if found.vertices[c] == v:
             low, high = found.lows[c], found.highs[c]
@@ -70,7 +70,7 @@ def known_interval(step, v, score, number, found, asked, slot):
 
 
 @device
-def highest_left(stopped, length, outside, asked, slot, top, team, phase):
+def highest_left(stopped, length, outside, request, slot, top, team, phase):
     """Return the largest upper bound of the vertices not among the ``length`` best, and the phase; the whole team."""
     tid = cuda.threadIdx.x
     rank, members = team.block * cuda.blockDim.x + tid, team.blocks * cuda.blockDim.x
@@ -80,7 +80,7 @@ def highest_left(stopped, length, outside, asked, slot, top, team, phase):
     while j < stopped.count:
         score, v = slot.scores[j], int64(slot.candidates[j])
         if score < last_key or (score == last_key and v > last_id):
-            _, high = interval(stopped.step, v, score, asked, slot)
+            _, high = interval(stopped.step, v, score, request, slot)
             highest = max(highest, to_key(high))
         j += members
     sums, at = team.memory.sums, counters(team, phase)
@@ -96,7 +96,7 @@ def highest_left(stopped, length, outside, asked, slot, top, team, phase):
 
 
 @device
-def choose(stopped, length, into, asked, slot, top, found, pool):
+def choose(stopped, length, in_edges, request, slot, top, found, pool):
     """Choose the contenders that the budget allows among the ``length`` best, which are in order; a block for itself.
 
     Returns
@@ -106,24 +106,24 @@ def choose(stopped, length, into, asked, slot, top, found, pool):
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     keys, ids = top[KEYS], top[IDS]
-    k, step = int64(asked.k), stopped.step
+    k, step = int64(request.k), stopped.step
     costs, degrees = pool[CONTENDERS : 2 * CONTENDERS], pool[2 * CONTENDERS : 3 * CONTENDERS]
-    inside, _ = interval(step, ids[k - 1], keys[k - 1], asked, slot)
-    _, outside = interval(step, ids[k], keys[k], asked, slot)
+    inside, _ = interval(step, ids[k - 1], keys[k - 1], request, slot)
+    _, outside = interval(step, ids[k], keys[k], request, slot)
     i = int64(tid)
     while i < CONTENDERS:
         place = k + (i >> 1) if i & 1 == 1 else k - 1 - (i >> 1)
         pool[i] = -1
         if place >= 0 and place < length:
             v = ids[place]
-            low, high = interval(step, v, keys[place], asked, slot)
+            low, high = interval(step, v, keys[place], request, slot)
             if (place < k and low <= outside) or (place >= k and high >= inside):
                 pool[i] = place
-                costs[i], degrees[i] = into.prices[v], into.begin[v + 1] - into.begin[v]
+                costs[i], degrees[i] = in_edges.prices[v], in_edges.begin[v + 1] - in_edges.begin[v]
         i += block_size
     cuda.syncthreads()
     if tid == 0:
-        left, rows = refine_budget(stopped.worked, k), int64(len(into.begin) - 1)
+        left, rows = refine_budget(stopped.worked, k), int64(len(in_edges.begin) - 1)
         number, total = 0, int64(0)
         for i in range(CONTENDERS):
             if pool[i] >= 0 and costs[i] <= left and degrees[i] <= rows:
@@ -158,7 +158,7 @@ def add_share(c, amount, degree, sums):
 
 
 @device
-def gather(number, total, stopped, edges, chances, walks, into, asked, slot, top, found, team, phase):
+def gather(number, total, stopped, edges, chances, walks, in_edges, request, slot, top, found, team, phase):
     """Add up for each contender what its tails pass on to it of what walks bring them; the whole team.
 
     The sums go to BROUGHT of ``top``, the fewest out-edges of a tail to FEWEST, or along weighted edges minus the most
@@ -177,7 +177,7 @@ def gather(number, total, stopped, edges, chances, walks, into, asked, slot, top
     while e < total:
         while e >= found.begins[c + 1]:
             c += 1
-        tails[e] = into.tails[into.begin[found.vertices[c]] + e - found.begins[c]]
+        tails[e] = in_edges.tails[in_edges.begin[found.vertices[c]] + e - found.begins[c]]
         e += members
     i = rank
     while i < number:
@@ -191,7 +191,7 @@ def gather(number, total, stopped, edges, chances, walks, into, asked, slot, top
         )  # fmt: skip
         phase = team_barrier(team, phase)
         whole = prefix_over_blocks(team, pool, team.memory.sums)
-        coarse = threshold_of(asked.rhos[stopped.step]).coarse
+        coarse = threshold_of(request.rhos[stopped.step]).coarse
         add_starts(tails, total, whole, walks.src_begin, walks, slot, coarse, team, pool)
         phase = team_barrier(team, phase)
     # In the block's shared memory first: a thread's entries of one contender follow each other.
@@ -230,9 +230,9 @@ def gather(number, total, stopped, edges, chances, walks, into, asked, slot, top
 
 
 @device
-def push_back(v, by_walks, fewest, step, edges, chances, asked, slot):
+def push_back(v, by_walks, fewest, step, edges, chances, request, slot):
     """Return the second estimate of π, 0 where it is no better than the first, and its bounds."""
-    one_minus_alpha, bounds = edges.one_minus_alpha, asked.bounds
+    one_minus_alpha, bounds = edges.one_minus_alpha, request.bounds
     absorbs = edges.indptr[v + 1] == edges.indptr[v]
     part = float64(largest_share(fewest, edges, chances)) * WORTH
     if absorbs:
@@ -255,13 +255,13 @@ def push_back(v, by_walks, fewest, step, edges, chances, asked, slot):
 
 
 @device
-def rescore(number, step, edges, chances, asked, slot, top, found, team):
+def rescore(number, step, edges, chances, request, slot, top, found, team):
     """Give each contender its second score and the narrower of both bounds; a block for itself, the first writes."""
     c = cuda.threadIdx.x
     while c < number:
         v = int64(found.vertices[c])
-        low, high = interval(step, v, found.before[c], asked, slot)
-        after, new_low, new_high = push_back(v, top[BROUGHT, c], top[FEWEST, c], step, edges, chances, asked, slot)
+        low, high = interval(step, v, found.before[c], request, slot)
+        after, new_low, new_high = push_back(v, top[BROUGHT, c], top[FEWEST, c], step, edges, chances, request, slot)
         low, high, value = max(new_low, low), min(new_high, high), float64(after) * WORTH
         if after == 0 or value < low or value > high:
             found.vertices[c] = NO_ONE
@@ -273,16 +273,16 @@ def rescore(number, step, edges, chances, asked, slot, top, found, team):
 
 
 @device
-def still_holds(step, outside, number, found, asked, slot, top, team, phase):
+def still_holds(step, outside, number, found, request, slot, top, team, phase):
     """Return whether Definition 1 holds of the new order, by the limits of the test passed, and the phase."""
     rank, members = team.block * cuda.blockDim.x + cuda.threadIdx.x, team.blocks * cuda.blockDim.x
-    epsilon, at = asked.epsilon, counters(team, phase)
+    epsilon, at = request.epsilon, counters(team, phase)
     i = rank
-    while i < asked.k:
+    while i < request.k:
         limit = max(from_key(top[UPPERS, i]), outside)
-        if limit > asked.delta_min:
+        if limit > request.delta_min:
             value = float64(top[KEYS, i]) * WORTH
-            low, high = known_interval(step, top[IDS, i], top[KEYS, i], number, found, asked, slot)
+            low, high = known_interval(step, top[IDS, i], top[KEYS, i], number, found, request, slot)
             if low < (1.0 - epsilon) * limit or value > (1.0 + epsilon) * low or value < (1.0 - epsilon) * high:
                 cuda.atomic.add(team.control, at + BROKEN, 1)
         i += members
@@ -304,7 +304,7 @@ def restore(number, length, found, top, team, phase):
 
 
 @device
-def refine(stopped, length, outside, edges, chances, walks, into, asked, slot, top, found, team, phase):
+def refine(stopped, length, outside, edges, chances, walks, in_edges, request, slot, top, found, team, phase):
     """Take a second look at the contenders and put the ``length`` best into order again; all threads of the team.
 
     Returns
@@ -312,14 +312,14 @@ def refine(stopped, length, outside, edges, chances, walks, into, asked, slot, t
     number, phase
         How many contenders there are in ``found``, some of them NO_ONE; the new phase.
     """
-    number, total = choose(stopped, length, into, asked, slot, top, found, team.memory.pool)
+    number, total = choose(stopped, length, in_edges, request, slot, top, found, team.memory.pool)
     if number == 0:
         return number, phase
-    phase = gather(number, total, stopped, edges, chances, walks, into, asked, slot, top, found, team, phase)
-    rescore(number, stopped.step, edges, chances, asked, slot, top, found, team)
+    phase = gather(number, total, stopped, edges, chances, walks, in_edges, request, slot, top, found, team, phase)
+    rescore(number, stopped.step, edges, chances, request, slot, top, found, team)
     phase = team_barrier(team, phase)
     phase = sort_best(top, False, team, phase, team.memory.pool)
-    holds, phase = still_holds(stopped.step, outside, number, found, asked, slot, top, team, phase)
+    holds, phase = still_holds(stopped.step, outside, number, found, request, slot, top, team, phase)
     if not holds:
         phase = restore(number, length, found, top, team, phase)
         phase = sort_best(top, False, team, phase, team.memory.pool)
@@ -328,7 +328,7 @@ def refine(stopped, length, outside, edges, chances, walks, into, asked, slot, t
 
 
 @device
-def settle(stopped, edges, chances, walks, into, asked, slot, top, certain, team, phase, turn):
+def finish(stopped, edges, chances, walks, in_edges, request, slot, top, certain, team, phase, parity):
     """Put the best candidates into order, refine them, and say which are certain; all threads of the team.
 
     The order is in KEYS and IDS of ``top`` afterwards; its first k are the answer. ``scores``, ``limits``, ``spare``
@@ -336,14 +336,14 @@ def settle(stopped, edges, chances, walks, into, asked, slot, top, certain, team
 
     Parameters
     ----------
-    stopped : Stopped
+    stopped : Stop
         With a candidate at least.
     certain : int64 array
         Receives 1 for each place of the answer that is certain, 0 for others.
 
     Returns
     -------
-    phase, turn
+    phase, parity
         The new ones.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
@@ -356,17 +356,17 @@ def settle(stopped, edges, chances, walks, into, asked, slot, top, certain, team
         lows=cuda.shared.array(CONTENDERS, float64),
         highs=cuda.shared.array(CONTENDERS, float64),
     )
-    k, step = int64(asked.k), stopped.step
+    k, step = int64(request.k), stopped.step
     length = min(k + CONTENDERS // 2, stopped.count)
-    _, phase, turn = take_best(slot, stopped.count, length, top, team, phase, turn)
+    _, phase, parity = take_best(slot, stopped.count, length, top, team, phase, parity)
     phase = sort_best(top, False, team, phase, team.memory.pool)
     reserve = float64(stopped.least_reserve) * WORTH
-    outside = upper_bound(asked.bounds, step, reserve, reserve)
-    highest, phase = highest_left(stopped, length, outside, asked, slot, top, team, phase)
+    outside = upper_bound(request.bounds, step, reserve, reserve)
+    highest, phase = highest_left(stopped, length, outside, request, slot, top, team, phase)
     number = int64(0)
     if length > k and not stopped.final:
         number, phase = refine(
-            stopped, length, outside, edges, chances, walks, into, asked, slot, top, found, team, phase
+            stopped, length, outside, edges, chances, walks, in_edges, request, slot, top, found, team, phase
         )
     sums = team.memory.sums
     if tid == 0:
@@ -374,15 +374,15 @@ def settle(stopped, edges, chances, walks, into, asked, slot, top, certain, team
     cuda.syncthreads()
     i = k + tid
     while i < length:
-        _, high = known_interval(step, top[IDS, i], top[KEYS, i], number, found, asked, slot)
+        _, high = known_interval(step, top[IDS, i], top[KEYS, i], number, found, request, slot)
         cuda.atomic.max(sums, 0, to_key(high))
         i += block_size
     cuda.syncthreads()
     highest = from_key(sums[0])
     i = int64(rank)
     while i < min(k, length):
-        low, _ = known_interval(step, top[IDS, i], top[KEYS, i], number, found, asked, slot)
+        low, _ = known_interval(step, top[IDS, i], top[KEYS, i], number, found, request, slot)
         certain[i] = int64(stopped.exact or low >= highest)
         i += members
     # Whoever is first sets reserves to zero.
-    return team_barrier(team, phase), turn
+    return team_barrier(team, phase), parity

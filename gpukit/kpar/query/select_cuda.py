@@ -50,7 +50,7 @@ def _bucket(value, low, shift):
 
 # whole: cut, it compiles to another order of comparisons; that waits for a GPU to time it
 @device
-def kth(source, count, k, spare, other, team, phase, turn):
+def kth(source, count, k, spare, other, team, phase, parity):
     """Find the k-th largest of ``source[:count]`` (int64, not negative), 1 ≤ k ≤ count; all threads of the team.
 
     A histogram of the values shrinks the list to one bucket, again and again, until so few are left that every block
@@ -61,13 +61,13 @@ def kth(source, count, k, spare, other, team, phase, turn):
     ----------
     spare, other : int64 arrays
         Room for the shrunk lists; ``other`` may be ``source``, which is then lost.
-    turn : int
+    parity : int
         Which of the two histograms is clear; the other one is cleared here.
 
     Returns
     -------
-    value, above, equal, phase, turn
-        The k-th largest, how many are larger and how many equal, the new phase and turn.
+    value, above, equal, phase, parity
+        The k-th largest, how many are larger and how many equal, the new phase and parity.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     rank, members = team.block * block_size + tid, team.blocks * block_size
@@ -76,10 +76,10 @@ def kth(source, count, k, spare, other, team, phase, turn):
     above = int64(0)
     values = source
     while count > RANKED and bits > 0:
-        # Count how many values each bucket has, and clear the histogram of the next turn.
+        # Count how many values each bucket has, and clear the next histogram.
         histogram, clear = (
-            team.home + teams.HISTOGRAMS + turn * teams.BUCKETS,
-            team.home + teams.HISTOGRAMS + (1 - turn) * teams.BUCKETS,
+            team.home + teams.HISTOGRAMS + parity * teams.BUCKETS,
+            team.home + teams.HISTOGRAMS + (1 - parity) * teams.BUCKETS,
         )
         b = tid
         while b < teams.BUCKETS:
@@ -103,12 +103,12 @@ def kth(source, count, k, spare, other, team, phase, turn):
         phase = teams.team_barrier(team, phase)
         # Find the bucket with the k-th: thread i owns the buckets from part · i on, counted from the top.
         part = teams.BUCKETS // block_size
-        own = int64(0)
+        held = int64(0)
         for i in range(part):
-            own += control[histogram + teams.BUCKETS - 1 - tid * part - i]
-        upto, _ = teams.block_prefix_sum(own, team.memory.sums)
-        if upto >= k - above and upto - own < k - above:
-            larger = upto - own
+            held += control[histogram + teams.BUCKETS - 1 - tid * part - i]
+        upto, _ = teams.block_prefix_sum(held, team.memory.sums)
+        if upto >= k - above and upto - held < k - above:
+            larger = upto - held
             bucket = teams.BUCKETS - 1 - tid * part
             while larger + control[histogram + bucket] < k - above:
                 larger += control[histogram + bucket]
@@ -140,7 +140,7 @@ def kth(source, count, k, spare, other, team, phase, turn):
             low += chosen << shift
             bits = shift
         shift = max(bits - 11, int64(0))
-        turn = 1 - turn
+        parity = 1 - parity
     cuda.syncthreads()
     if bits == 0:
         # All that are left are equal.
@@ -165,7 +165,7 @@ def kth(source, count, k, spare, other, team, phase, turn):
     phase = teams.team_barrier(team, phase)
     value, above, equal = pool[teams.BUCKETS], pool[teams.BUCKETS + 1], pool[teams.BUCKETS + 2]
     cuda.syncthreads()
-    return value, above, equal, phase, turn
+    return value, above, equal, phase, parity
 
 
 @device
@@ -227,7 +227,7 @@ def sort_in_team(keys, ids, size, team, phase):
 
 
 @device
-def take_best(slot, count, length, top, team, phase, turn):
+def take_best(slot, count, length, top, team, phase, parity):
     """Put the ``length`` best of ``count`` candidates into KEYS and IDS of ``top``, unordered; the whole team.
 
     Of equal scores the lowest ids are better: they are selected in the same way, as distances from the largest id.
@@ -236,13 +236,13 @@ def take_best(slot, count, length, top, team, phase, turn):
 
     Returns
     -------
-    lowest, phase, turn
-        The least score taken, the new phase and turn.
+    lowest, phase, parity
+        The least score taken, the new phase and parity.
     """
     rank, members = team.block * cuda.blockDim.x + cuda.threadIdx.x, team.blocks * cuda.blockDim.x
     scores, candidates, control = slot.scores, slot.candidates, team.control
     spare, other, keys, ids = slot.limits, slot.spare, top[KEYS], top[IDS]
-    lowest, above, equal, phase, turn = kth(scores, count, length, spare, other, team, phase, turn)
+    lowest, above, equal, phase, parity = kth(scores, count, length, spare, other, team, phase, parity)
     farthest = int64(0)
     if equal > length - above:
         at = teams.counters(team, phase)
@@ -252,7 +252,7 @@ def take_best(slot, count, length, top, team, phase, turn):
                 spare[cuda.atomic.add(control, at + TIES, 1)] = PAST_IDS - int64(candidates[j])
             j += members
         phase = teams.team_barrier(team, phase)
-        farthest, _, _, phase, turn = kth(spare, equal, length - above, other, spare, team, phase, turn)
+        farthest, _, _, phase, parity = kth(spare, equal, length - above, other, spare, team, phase, parity)
     at = teams.counters(team, phase)
     i = length + rank
     while i < len(keys):
@@ -266,7 +266,7 @@ def take_best(slot, count, length, top, team, phase, turn):
             keys[place], ids[place] = score, v
         j += members
     phase = teams.team_barrier(team, phase)
-    return lowest, phase, turn
+    return lowest, phase, parity
 
 
 @device

@@ -59,9 +59,9 @@ def own_stretch(size, whole, limits, team, pool):
 
     All stretches are equally long.
     """
-    own = team.block * (cuda.blockDim.x // WARP) + cuda.threadIdx.x // WARP
+    warp = team.block * (cuda.blockDim.x // WARP) + cuda.threadIdx.x // WARP
     warps = team.blocks * (cuda.blockDim.x // WARP)
-    low, high = int64(whole * own // warps), int64(whole * (own + 1) // warps)
+    low, high = int64(whole * warp // warps), int64(whole * (warp + 1) // warps)
     part = (size + team.blocks - 1) // team.blocks
     owner = last_upto(pool, int64(0), int64(team.blocks), low)
     j = last_upto(limits, owner * part, min((owner + 1) * part, size), low - pool[owner])
@@ -116,7 +116,7 @@ def read_abreast(pairs, places, found):
 
 
 @device
-def add_starts_together(union, size, whole, stretches, walks, pairs, coarse, sums, limits, team, pool):
+def add_starts_for_group(union, size, whole, stretches, walks, pairs, coarse, sums, limits, team, pool):
     """Add to ``sums`` of each place of the list what walks carry that end there; all threads of the team.
 
     Follows :func:`gpukit.kpar.batch.starts_cuda.measure_lists` and ``prefix_over_blocks``. A warp owns a stretch of the
@@ -138,7 +138,7 @@ def add_starts_together(union, size, whole, stretches, walks, pairs, coarse, sum
     """
     begins, ends = stretches
     lane = cuda.threadIdx.x % WARP
-    ahead, own_pairs = lane // PAIRS, pairs[lane % PAIRS :]
+    entry, own_pairs = lane // PAIRS, pairs[lane % PAIRS :]
     part = (size + team.blocks - 1) // team.blocks
     low, high, owner, j = own_stretch(size, whole, limits, team, pool)
     # Indices are unsigned: a signed one is looked at for counting from the end, with more instructions than the read.
@@ -155,7 +155,7 @@ def add_starts_together(union, size, whole, stretches, walks, pairs, coarse, sum
         total, other = int64(0), int64(0)
         low = offset + length + A_LIST
         while place < stop:
-            first = uint64(row + place + ahead)
+            first = uint64(row + place + entry)
             if place >= frequent and place + ABREAST * STRIDE <= stop:
                 for i in range(ABREAST):
                     places[i] = uint64(walks.starts[first + uint64(i * STRIDE)]) * uint64(PAIRS)
@@ -169,13 +169,13 @@ def add_starts_together(union, size, whole, stretches, walks, pairs, coarse, sum
                 other += int64(others)
             else:
                 for i in range(ABREAST):
-                    own = int32(place + ahead + i * STRIDE)
-                    counts[i] = uint32(1) if own < stop else uint32(0)
-                    places[i] = uint64(walks.starts[uint64(row + min(own, int32(stop - 1)))]) * uint64(PAIRS)
+                    at = int32(place + entry + i * STRIDE)
+                    counts[i] = uint32(1) if at < stop else uint32(0)
+                    places[i] = uint64(walks.starts[uint64(row + min(at, int32(stop - 1)))]) * uint64(PAIRS)
                 for i in range(ABREAST):
-                    own = int32(place + ahead + i * STRIDE)
-                    if own < min(int64(stop), frequent):
-                        counts[i] = walks.frequencies[uint64(often + own)]
+                    at = int32(place + entry + i * STRIDE)
+                    if at < min(int64(stop), frequent):
+                        counts[i] = walks.frequencies[uint64(often + at)]
                 read_abreast(own_pairs, places, found)
                 for i in range(ABREAST):
                     total += int64(unpacked(found[i] & uint32(0xFFFF))) * int64(counts[i])

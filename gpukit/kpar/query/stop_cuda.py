@@ -13,7 +13,7 @@ first one refused."""
 
 
 @device
-def _first_refused(length, step, outside, reserve, asked, top, team, phase):
+def _first_refused(length, step, outside, reserve, request, top, team, phase):
     """Test the best place by place: equations (1) and (2) while the limit is above δ_min; all threads of the team.
 
     Returns
@@ -23,7 +23,7 @@ def _first_refused(length, step, outside, reserve, asked, top, team, phase):
     """
     rank, members = team.block * cuda.blockDim.x + cuda.threadIdx.x, team.blocks * cuda.blockDim.x
     best_keys, best_ids, best_uppers = top[KEYS], top[IDS], top[UPPERS]
-    bounds, delta_min, epsilon = asked.bounds, asked.delta_min, asked.epsilon
+    bounds, delta_min, epsilon = request.bounds, request.delta_min, request.epsilon
     at = counters(team, phase)
     i = rank
     while i < length:
@@ -45,7 +45,7 @@ def _first_refused(length, step, outside, reserve, asked, top, team, phase):
 
 
 @device
-def refused_at(step, final, count, least_reserve, slot, asked, top, team, phase, turn):
+def refused_at(step, final, count, least_reserve, slot, request, top, team, phase, parity):
     """Put the k best candidates, or all, into ``top`` and test them unless ``final``; all threads of the team.
 
     ``limits``, ``spare`` and ``room`` of the slot are undefined afterwards; ``top`` is sorted where the test did not
@@ -53,21 +53,21 @@ def refused_at(step, final, count, least_reserve, slot, asked, top, team, phase,
 
     Returns
     -------
-    refused, phase, turn
-        The first place that the test refuses, 0 where it passes; the new phase and turn.
+    refused, phase, parity
+        The first place that the test refuses, 0 where it passes; the new phase and parity.
     """
     rank, members = team.block * cuda.blockDim.x + cuda.threadIdx.x, team.blocks * cuda.blockDim.x
     scores, limits, reserve, control = slot.scores, slot.limits, slot.reserve, team.control
     best_uppers = top[UPPERS]
-    k, bounds, delta_min, epsilon = asked.k, asked.bounds, asked.delta_min, asked.epsilon
+    k, bounds, delta_min, epsilon = request.k, request.bounds, request.delta_min, request.epsilon
     length = min(int64(k), count)
     # U_out: no vertex that is no candidate has a larger upper bound than one at π̂ = Y = e₀.
     outside = upper_bound(bounds, step, float64(least_reserve) * WORTH, float64(least_reserve) * WORTH)
     if not final and count < k and outside > delta_min:
-        return count + 1, phase, turn
+        return count + 1, phase, parity
     if length == 0:
-        return int64(0), phase, turn
-    lowest, phase, turn = take_best(slot, count, length, top, team, phase, turn)
+        return int64(0), phase, parity
+    lowest, phase, parity = take_best(slot, count, length, top, team, phase, parity)
     if not final:
         # The upper bounds of the candidates, as keys: the largest go to ``top``.
         j = rank
@@ -76,7 +76,7 @@ def refused_at(step, final, count, least_reserve, slot, asked, top, team, phase,
             limits[j] = to_key(upper_bound(bounds, step, float64(scores[j]) * WORTH, by_walks))
             j += members
         phase = team_barrier(team, phase)
-        upper, above, _, phase, turn = kth(limits, count, length, slot.spare, slot.room, team, phase, turn)
+        upper, above, _, phase, parity = kth(limits, count, length, slot.spare, slot.room, team, phase, parity)
         at = counters(team, phase)
         j = rank
         while j < count:
@@ -91,9 +91,9 @@ def refused_at(step, final, count, least_reserve, slot, asked, top, team, phase,
         # No lower bound exceeds π̂, so this cheap test fails only where the full one would.
         highest = max(from_key(upper), outside)
         if count >= k and highest > delta_min and float64(lowest) * WORTH < (1.0 - epsilon) * highest:
-            return int64(k), phase, turn
+            return int64(k), phase, parity
     phase = sort_best(top, not final, team, phase, team.memory.pool)
     if final:
-        return int64(0), phase, turn
-    refused, phase = _first_refused(length, step, outside, reserve, asked, top, team, phase)
-    return refused, phase, turn
+        return int64(0), phase, parity
+    refused, phase = _first_refused(length, step, outside, reserve, request, top, team, phase)
+    return refused, phase, parity

@@ -171,9 +171,9 @@ def sweep(kind, work, targets, edges, chances, drawn, rows, slot, threshold, tea
                 following = item + block_size
                 until = stop if following >= last else min(stop, limits[following] + base)
                 # Each thread's entries e … end - 1 begin in the i-th of these items.
-                own = (until - low + block_size - 1) >> shift
-                e = low + tid * own
-                end = min(e + own, until)
+                share = (until - low + block_size - 1) >> shift
+                e = low + tid * share
+                end = min(e + share, until)
                 i = int64(0)
                 reach = block_size >> 1
                 while reach > 0:

@@ -33,10 +33,10 @@ BUCKETS = 2048
 AT_ONCE = 4
 """Vertices whose values a thread loads before it looks at the first, in passes over many: the loads overlap."""
 
-TOGETHER = 4 if simulated() else 16
+GROUP_SIZE = 4 if simulated() else 16
 """Queries at most whose start lists are read together: their units of a vertex, side by side, fill 32 bytes."""
 
-PAIRS = TOGETHER // 2
+PAIRS = GROUP_SIZE // 2
 """Words of 32 bits that these units fill."""
 
 RELEASED, COUNTERS, SUMS, HISTOGRAMS = 8, 16, 80, 80 + MAX_BLOCKS + 1
@@ -79,7 +79,7 @@ class Team(NamedTuple):
     memory: Any
 
 
-class Space(NamedTuple):
+class TeamArrays(NamedTuple):
     """The working space of all teams (:func:`gpukit.kpar.query.answer_cuda.answer`)."""
 
     long: Any
@@ -89,11 +89,11 @@ class Space(NamedTuple):
     units: Any
     pairs: Any
     marks: Any
-    ahead: Any
+    states: Any
 
 
-SPACE = group(
-    Space, "int64[:, :, ::1]", "int32[:, :, ::1]", "int64[:, :, ::1]", "int64[::1]", "uint16[:, ::1]",
+TEAM_ARRAYS = group(
+    TeamArrays, "int64[:, :, ::1]", "int32[:, :, ::1]", "int64[:, :, ::1]", "int64[::1]", "uint16[:, ::1]",
     "uint32[::1]", "uint32[:, ::1]", "int64[:, ::1]",
 )  # fmt: skip
 """Its type, in signatures of kernels."""
@@ -160,20 +160,20 @@ else:
 
 
 @device
-def slot_of(space, own):
+def slot_of(space, i):
     """Return the arrays of a slot."""
     long, short = space.long, space.short
     return Slot(
-        long[own, RESIDUE], long[own, RESERVE], space.units[own], long[own, WALKED], long[own, SCORES],
-        long[own, LIMITS], long[own, SPARE], long[own, ROOM], short[own, TOUCHED], short[own, CANDIDATES],
-        short[own, FRONTIER], short[own, UPCOMING], space.marks[own],
+        long[i, RESIDUE], long[i, RESERVE], space.units[i], long[i, WALKED], long[i, SCORES],
+        long[i, LIMITS], long[i, SPARE], long[i, ROOM], short[i, TOUCHED], short[i, CANDIDATES],
+        short[i, FRONTIER], short[i, UPCOMING], space.marks[i],
     )  # fmt: skip
 
 
 @device
 def group_end(space, first):
-    """Return the slot after the last one of the group of up to TOGETHER slots that begins with ``first``."""
-    return min(first + TOGETHER, len(space.ahead))
+    """Return the slot after the last one of the group of up to GROUP_SIZE slots that begins with ``first``."""
+    return min(first + GROUP_SIZE, len(space.states))
 
 
 @device
@@ -251,13 +251,13 @@ def block_any(flag, small):
     The barriers that combine flags (``syncthreads_or`` and its kin) are not used: in these kernels an H200 hung in them
     or stopped with an illegal instruction, though every thread of the block had come to the same one.
     """
-    turn = small[EPOCH] + 1
+    parity = small[EPOCH] + 1
     if flag:
-        small[RAISED] = turn
+        small[RAISED] = parity
     cuda.syncthreads()
-    found = small[RAISED] == turn
+    found = small[RAISED] == parity
     if cuda.threadIdx.x == 0:
-        small[EPOCH] = turn
+        small[EPOCH] = parity
     cuda.syncthreads()
     return found
 

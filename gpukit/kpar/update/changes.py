@@ -7,7 +7,7 @@ import numpy as np
 
 from gpukit.errors import InputError
 from gpukit.graph.csr import Graph
-from gpukit.kpar.update.tables_cpu import Changes, Tables, grouped, in_both, in_rows, places_of
+from gpukit.kpar.update.tables_cpu import Changes, SlotTables, grouped, in_both, in_rows, places_of
 
 
 class Edges(NamedTuple):
@@ -86,7 +86,7 @@ class Changed:
         """How many edges go."""
         return len(self.keys) - self.added
 
-    def groups(self, tables: Tables, used: int, before: Changes | None = None) -> tuple[Changes, int]:
+    def groups(self, tables: SlotTables, used: int, before: Changes | None = None) -> tuple[Changes, int]:
         """Return the changes as kernels take them, given the slots in use, and the slots in use behind them.
 
         Room that changes ``before`` these had is taken again where it is enough: fresh memory costs more than its use.

@@ -8,7 +8,7 @@ from gpukit.kpar.index.build import Index
 from gpukit.kpar.problem import Constants, begins
 from gpukit.kpar.update.changes import Changed
 from gpukit.kpar.update.paths import counts_for, index_of_ends, key_of, over_parts, tables_of
-from gpukit.kpar.update.tables_cpu import UNCUT, OldPaths, change_tables, ends_of, meet_paths, renew_paths
+from gpukit.kpar.update.tables_cpu import UNCUT, OldPaths, change_tables, changed_paths, ends_of, renew_paths
 
 BYTES_PER_WALK, BYTES_PER_STEP, BYTES_PER_EDGE = 60, 8, 14
 """Upper bounds of the room a walk, a step and an edge take."""
@@ -55,7 +55,7 @@ def updated(graph: Graph, index: Index, edges: Changed, threads: int = 1) -> tup
     cuts, moves = np.empty(places[-1], np.uint16), np.empty(places[-1], np.uint16)
 
     def meet(first: int, last: int) -> None:
-        meet_paths(key, groups, changes, tables, old, counts, places, first, last, cuts, moves)
+        changed_paths(key, groups, changes, tables, old, counts, places, first, last, cuts, moves)
 
     over_parts(meet, places, threads)
     begin = begins(moves)

@@ -22,16 +22,17 @@ from gpukit.kpar.update.paths import (
     shares,
     tables_of,
 )
-from gpukit.kpar.update.tables_cpu import Changes, OldPaths, Tables, are_edges, change_tables, ends_of
+from gpukit.kpar.update.tables_cpu import Changes, OldPaths, SlotTables, are_edges, change_tables, ends_of
 from gpukit.kpar.update.visits_cpu import (
     CAPACITY,
     GONE,
     SIZE,
     UNMARKED,
     Cut,
-    Lists,
     Records,
+    VisitLists,
     Visits,
+    all_changed_visits,
     change_counts,
     close_cut,
     close_list_gaps,
@@ -40,7 +41,6 @@ from gpukit.kpar.update.visits_cpu import (
     drop_visits,
     gather_cut,
     list_visits,
-    meet_all,
     moves_of,
     paths_of,
     redraw,
@@ -123,7 +123,7 @@ class OpenIndex:
         old = OldPaths(places, begins(paths.moves), paths.vertices)
         key, tables, records = self._key, self._tables, self._records
         over_parts(lambda low, high: set_paths(key, tables, records, old, cells, low, high), places, self.threads)
-        self._lists, self._visits_used = Lists(np.zeros((self.n, 3), np.int64), np.empty(0, np.uint64)), 0
+        self._lists, self._visits_used = VisitLists(np.zeros((self.n, 3), np.int64), np.empty(0, np.uint64)), 0
         wanted = np.zeros(self.n, np.int64)
         count_listed(records, wanted)
         listed = np.flatnonzero(wanted)
@@ -158,7 +158,7 @@ class OpenIndex:
         return edges, redrawn
 
     @property
-    def tables(self) -> Tables:
+    def tables(self) -> SlotTables:
         """The slot tables, which hold the edges as they are now."""
         return self._tables
 
@@ -177,7 +177,7 @@ class OpenIndex:
         seen = int(lists.of[tails, SIZE].sum())
         many = max(seen >> 6, len(edges.keys)) > ALONE
         met = [np.empty(seen, np.int64) for _ in range(self.threads if many else 1)]
-        found = self._each(meet_all, changes, tables, lists, of=met)
+        found = self._each(all_changed_visits, changes, tables, lists, of=met)
         whole = Cut(np.empty(size + sum(found), np.int64), np.empty(size + sum(found), np.int32))
         whole.records[:size] = cut.records[:size]
         for words, count in zip(met, found, strict=True):

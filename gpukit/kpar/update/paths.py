@@ -15,7 +15,7 @@ from gpukit.kpar.index.build import Index, Paths, base_counts, index_of_rows, wa
 from gpukit.kpar.problem import Constants, Params, begins
 from gpukit.kpar.update.changes import slots_of
 from gpukit.kpar.update.rule import bits_for
-from gpukit.kpar.update.tables_cpu import Key, Tables, draw_paths, ends_of, fill_tables, longest_walks, pack_paths
+from gpukit.kpar.update.tables_cpu import Key, SlotTables, draw_paths, ends_of, fill_tables, longest_walks, pack_paths
 
 LEAST_ALPHA = 0.01
 MAX_STEPS = 0xFFFE
@@ -56,7 +56,7 @@ def key_of(params: Params, seed: int) -> Key:
     return Key(np.uint64(seed), stream_tag(Stream.WALK), np.uint64(params.one_minus_alpha))
 
 
-def tables_of(graph: Graph, threads: int, spare: int = 0) -> tuple[Tables, int]:
+def tables_of(graph: Graph, threads: int, spare: int = 0) -> tuple[SlotTables, int]:
     """Return the slot tables of a graph, with room for ``spare`` slots more, and the slots in use."""
     degree = np.diff(graph.indptr)
     distinct, which = np.unique(degree, return_inverse=True)
@@ -64,7 +64,7 @@ def tables_of(graph: Graph, threads: int, spare: int = 0) -> tuple[Tables, int]:
     begin = begins(slots_of(bits))
     used = int(begin[-1])
     where = np.where(bits > 0, begin[:-1] << 8 | bits, 0)
-    tables = Tables(where, degree, np.empty(used + spare, np.int32))
+    tables = SlotTables(where, degree, np.empty(used + spare, np.int32))
     over_parts(lambda first, last: fill_tables(graph.indptr, graph.indices, first, last, tables), graph.indptr, threads)
     return tables, used
 
@@ -122,7 +122,7 @@ def build_updatable(
 
 
 def paths_on(
-    key: Key, tables: Tables, walks: np.ndarray, places: np.ndarray, threads: int
+    key: Key, tables: SlotTables, walks: np.ndarray, places: np.ndarray, threads: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Draw all walks; return how many steps each goes (uint16), where to, end to end, and where it ends (int32)."""
     cells = longest_of(key, walks, places, threads)

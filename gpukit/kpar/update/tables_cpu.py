@@ -17,7 +17,7 @@ class Key(NamedTuple):
     one_minus_alpha: Any
 
 
-class Tables(NamedTuple):
+class SlotTables(NamedTuple):
     """The slot tables: where each is (int64, n: first slot << 8 | log2 of its slots, 0: none), and out-degrees.
 
     ``degree`` is int64 (n). ``slots`` (int32) has a head or -1; what lies between tables is not read.
@@ -32,7 +32,7 @@ class Changes(NamedTuple):
     """Edges to add and to remove, by tail: of tail ``tails[g]`` those from ``first[g]`` to ``first[g + 1]``.
 
     ``heads`` (int32) and ``adds`` (bool) have their heads, ascending in a group, and which kind each is; ``where``
-    (int64) says as in :class:`Tables` where each table will be, the same place if it keeps its size. ``old_begin``
+    (int64) says as in :class:`SlotTables` where each table will be, the same place if it keeps its size. ``old_begin``
     (int64, groups + 1), ``old_bits`` (uint8) and ``old_slots`` (int32) have room for the tables as they were, and
     ``states`` (uint8) for what became of each slot of a table that keeps its size: EMPTY, SAME or OTHER.
     """
@@ -107,8 +107,8 @@ def remove(slots, begin, bits, tail, head):
         place = (hole + 1) & mask
         while slots[begin + place] >= 0:
             there = slots[begin + place]
-            own = home(tail, there, bits)
-            if ((hole - own) & mask) < ((place - own) & mask) and (lowest < 0 or there < lowest):
+            wanted = home(tail, there, bits)
+            if ((hole - wanted) & mask) < ((place - wanted) & mask) and (lowest < 0 or there < lowest):
                 lowest, from_there = there, place
             place = (place + 1) & mask
         slots[begin + hole] = lowest
@@ -281,7 +281,7 @@ def differs(changes, group, tables, word):
 
 
 @njit
-def meet_changes(changes, group, low, high, tables, visits, met, count, pending):
+def changed_visits(changes, group, low, high, tables, visits, met, count, pending):
     """Look at the visits ``low`` … ``high`` - 1 of the tail of a group: which steps on from it choose otherwise now.
 
     It is what :func:`differs` says, but the visits make each attempt together, since a jump that cannot be foretold
@@ -380,7 +380,7 @@ def draw_paths(key, tables, walks, places, cells, first, last, moves, path):
 
 
 @njit
-def meet_paths(key, groups, changes, tables, old, counts, places, first, last, cuts, moves):
+def changed_paths(key, groups, changes, tables, old, counts, places, first, last, cuts, moves):
     """Find where the walks of the vertices first … last - 1 leave their old paths, and how many steps they go now.
 
     Parameters

@@ -16,7 +16,7 @@ from numba import int64, uint16, uint64
 
 from gpukit.device.compiled import njit
 from gpukit.kpar.update.rule import drawn, slot_of
-from gpukit.kpar.update.tables_cpu import CHUNK, longest, meet_changes
+from gpukit.kpar.update.tables_cpu import CHUNK, changed_visits, longest
 
 LISTED = 0xFFFFFFFF
 """Low half of a cell whose visit is to be listed."""
@@ -43,7 +43,7 @@ class Records(NamedTuple):
     path: Any
 
 
-class Lists(NamedTuple):
+class VisitLists(NamedTuple):
     """The visits of each vertex: BEGIN, SIZE and CAPACITY of its list (``of``, int64, shape (n, 3)), and the words."""
 
     of: Any
@@ -291,20 +291,20 @@ def _longer(vertices, words, count):
 
 
 @njit
-def meet_all(changes, tables, lists, me, threads, met):
-    """Look at every ``threads``-th chunk of the visits of the changed vertices; see :func:`meet_changes`."""
-    count, turn = 0, 0
+def all_changed_visits(changes, tables, lists, me, threads, met):
+    """Look at every ``threads``-th chunk of the visits of the changed vertices; see :func:`changed_visits`."""
+    count, chunk = 0, 0
     pending = np.empty(CHUNK, np.int64)
     for g in range(len(changes.tails)):
         v = changes.tails[g]
         begin = lists.of[v, BEGIN]
         end = begin + lists.of[v, SIZE]
         while begin < end:
-            if turn % threads == me:
+            if chunk % threads == me:
                 high = min(begin + CHUNK, end)
-                count = meet_changes(changes, g, begin, high, tables, lists.visits, met, count, pending)
+                count = changed_visits(changes, g, begin, high, tables, lists.visits, met, count, pending)
             begin += CHUNK
-            turn += 1
+            chunk += 1
     return count
 
 

@@ -9,7 +9,7 @@ from gpukit.device.arrays import Buffer, on_gpu, xp
 from gpukit.device.launch import launch
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.csr import Graph
-from gpukit.kpar.batch.workspace_cuda import BLOCK, Shape, Space
+from gpukit.kpar.batch.workspace_cuda import BLOCK, Shape, Workspaces
 from gpukit.kpar.groups import Edges, edges_of
 from gpukit.kpar.problem import Params, Result, Sources, check_k
 from gpukit.kpar.rows_cuda import for_each, on_device, to_host
@@ -48,12 +48,12 @@ class CudaFora:
             self._degrees = Buffer(xp.diff(self._indptr.array).astype(np.uint32))
             self._places, self._ends, self._none = Buffer(index.places), Buffer(index.ends), Buffer(1, np.uint32)
             self._chances = None if index.chances is None else Buffer(index.chances)
-            self._space = Space(graph.n, graph.m)
+            self._space = Workspaces(graph.n, graph.m)
 
     def query(self, sources: Sources, k: int, *, shape: Shape | None = None) -> Result:
         """Answer a batch; arguments, result and errors are those of :func:`gpukit.papers.kpar.baselines.fora`."""
         check_k(k, self.n)
-        width, alone = 2 + 2 * k, replace(shape or Shape(), together=1)
+        width, alone = 2 + 2 * k, replace(shape or Shape(), slots_per_team=1)
         rows = np.empty((len(sources), width), np.int64)
         with on_gpu(self.gpu):
             for first, last in self._space.launches(len(sources), width, alone):
@@ -73,8 +73,8 @@ class CudaFora:
         def arguments(blocks: int, space: tuple) -> tuple:
             return edges, chances, rows, source, queries, blocks, k, *space[:4], out.view
 
-        teams, blocks, together = self._space.spread(fora_cuda.fora, arguments, queries, k, shape)
-        space = self._space.arrays(teams, together, k)
+        teams, blocks, slots_per_team = self._space.spread(fora_cuda.fora, arguments, queries, k, shape)
+        space = self._space.arrays(teams, slots_per_team, k)
         launch(fora_cuda.fora, teams * blocks, BLOCK, *arguments(blocks, space))
         return out.host()
 

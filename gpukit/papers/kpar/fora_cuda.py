@@ -128,7 +128,7 @@ def fora(edges, chances, index, sources, queries, blocks, k, long, short, top, c
     threshold = threshold_of(index.limit)
     drawn = sweeps.Drawn(degrees, uint64(0), 0)
     teams.clear(memory.small)
-    phase, turn = int64(1), 0
+    phase, parity = int64(1), 0
     while True:
         phase = teams.team_barrier(team, phase)
         at = teams.counters(team, phase)
@@ -199,7 +199,7 @@ def fora(edges, chances, index, sources, queries, blocks, k, long, short, top, c
             scores[j] = reserve[candidates[j]]
             j += members
         phase = teams.team_barrier(team, phase)
-        _, phase, turn = take_best(slot, count, length, top[number], team, phase, turn)
+        _, phase, parity = take_best(slot, count, length, top[number], team, phase, parity)
         phase = sort_best(top[number], False, team, phase, team.memory.pool)
         if rank == 0:
             out[q, 0], out[q, 1] = length, rounds

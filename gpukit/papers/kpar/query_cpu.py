@@ -25,7 +25,7 @@ RESORT = 2
 
 
 @njit
-def printed_refused_at(step, count, printed, asked, ws):
+def printed_refused_at(step, count, printed, request, ws):
     """Return the first position at which the printed stop test fails (lines 14 to 22 of algorithm 3), 0 if none.
 
     An ablation, and unsound: it never tests equation (1) and passes over small positions. Bounds are those of equation
@@ -33,12 +33,12 @@ def printed_refused_at(step, count, printed, asked, ws):
 
     Parameters
     ----------
-    step, count, asked, ws
+    step, count, request, ws
         As for :func:`gpukit.kpar.query.bounds.refused_at`.
     printed : float64 array, shape (steps, 2)
         c, and the bound (11) on vertices not processed, of each δ.
     """
-    k, delta_min, epsilon, keys = asked.k, asked.delta_min, asked.epsilon, ws.keys
+    k, delta_min, epsilon, keys = request.k, request.delta_min, request.epsilon, ws.keys
     c, outside = printed[step, 0], printed[step, 1]
     length = min(k, count)
     if length < k:
@@ -126,12 +126,12 @@ def last_resort(edges, chances, seed, tag, worth, met, ws):
 
 
 @njit
-def answer(edges, chances, walks, batch, first, last, asked, printed, resort, watch, ws, out):
+def answer(edges, chances, walks, batch, first, last, request, printed, resort, watch, ws, out):
     """Answer queries as :func:`gpukit.kpar.query.answer_cpu.answer` does, with ablations and checks.
 
     Parameters
     ----------
-    edges, chances, walks, batch, first, last, asked, ws, out
+    edges, chances, walks, batch, first, last, request, ws, out
         As there.
     printed : float64 array, shape (steps, 2), or (0, 2)
         For the printed stop test, which takes the place of the sound one then.
@@ -145,12 +145,12 @@ def answer(edges, chances, walks, batch, first, last, asked, printed, resort, wa
     int
         Number of rounds whose residues and reserves did not sum to one; 0 unless ``watch``.
     """
-    steps, wrong = len(asked.rhos), 0
+    steps, wrong = len(request.rhos), 0
     for q in range(first, last):
         met = size = begin(q, batch, ws)
         least_reserve, worked = int64(0), int64(0)
         for step in range(steps):
-            threshold = threshold_of(asked.rhos[step])
+            threshold = threshold_of(request.rhos[step])
             if step > 0:
                 size = collect_frontier(met, threshold, ws)
             met, rounds, pushed, pushed_along, lost = watched_push(size, met, threshold, edges, chances, watch, ws)
@@ -162,17 +162,17 @@ def answer(edges, chances, walks, batch, first, last, asked, printed, resort, wa
             trace = out.traces[q, step]
             trace[0], trace[1], trace[2], trace[3], trace[4] = step, rounds, pushed, pushed_along, met
             worked += pushed_along
-            if worked < asked.patience[step] and not final:
+            if worked < request.patience[step] and not final:
                 trace[8] = -1
                 continue
-            least_reserve, count, cost = propose(large, asked.k, met, walks, threshold, None, ws)
+            least_reserve, count, cost = propose(large, request.k, met, walks, threshold, None, ws)
             forward = walks.light or goes_forward(least_reserve, forward_cost, cost)
             count, reached = estimate(forward, least_reserve, count, met, edges, chances, walks, None, ws)
             refused = 0
             if not final and len(printed) > 0:
-                refused = printed_refused_at(step, count, printed, asked, ws)
+                refused = printed_refused_at(step, count, printed, request, ws)
             elif not final:
-                refused = refused_at(step, count, least_reserve, asked, ws)
+                refused = refused_at(step, count, least_reserve, request, ws)
             trace[5], trace[6] = count, forward_cost if forward else cost
             trace[7], trace[8] = int64(forward), refused
             forget_walked(reached, ws)
@@ -181,7 +181,7 @@ def answer(edges, chances, walks, batch, first, last, asked, printed, resort, wa
                 trace[7] = RESORT
                 refused = 0
             if refused == 0:
-                write_answer(q, step + 1, count, asked.k, ws, out)
+                write_answer(q, step + 1, count, request.k, ws, out)
                 break
         leave_clean(met, ws)
     return wrong

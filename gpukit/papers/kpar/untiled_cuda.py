@@ -18,7 +18,7 @@ from gpukit.kpar import rule
 from gpukit.kpar.batch import push_cuda as batched
 from gpukit.kpar.batch.prepared_cuda import Batch, CudaPrepared
 from gpukit.kpar.batch.workspace_cuda import BLOCK, Shape
-from gpukit.kpar.groups import Stopped
+from gpukit.kpar.groups import Stop
 from gpukit.kpar.problem import Result, Sources
 from gpukit.kpar.query import answer_cuda, push_cuda
 from gpukit.kpar.query import lists_cuda as lists
@@ -26,7 +26,7 @@ from gpukit.kpar.query import sweep_cuda as sweeps
 from gpukit.kpar.query import team_cuda as teams
 from gpukit.kpar.query.answer import Task
 from gpukit.kpar.query.estimate_cuda import forget_walked, propose
-from gpukit.kpar.query.refine_cuda import settle
+from gpukit.kpar.query.refine_cuda import finish
 from gpukit.kpar.query.select_cuda import IDS, KEYS
 from gpukit.kpar.query.stop_cuda import refused_at
 from gpukit.kpar.rule import goes_forward, threshold_of, unpacked
@@ -169,12 +169,12 @@ _FORMS = tuple(product((None, "boolean[::1]"), (None, "uint64[::1]")))
     *((among, batched.EDGES, chances, "boolean", *answer_cuda.REST) for among, chances in _FORMS),
     max_registers=answer_cuda.REGISTERS,
 )
-def answer(among, edges, chances, tiled, walks, into, sources, queries, first, blocks, asked, space, out):
+def answer(among, edges, chances, tiled, walks, in_edges, sources, queries, first, blocks, request, space, out):
     """Answer queries; cooperative, like :func:`gpukit.kpar.query.answer_cuda.answer` for queries that were not begun.
 
     Parameters
     ----------
-    among, edges, chances, walks, into, sources, queries, first, blocks, asked, space, out
+    among, edges, chances, walks, in_edges, sources, queries, first, blocks, request, space, out
         As there; ``first`` is not read.
     tiled : bool
         Whether long rows are split into tiles when pushing.
@@ -185,10 +185,10 @@ def answer(among, edges, chances, tiled, walks, into, sources, queries, first, b
     memory = teams.block_memory()
     team = teams.Team(space.control, 1 + number * teams.CONTROL, block, blocks, memory)
     control, top, slot = space.control, space.top[number], teams.slot_of(space, int64(number))
-    n, steps = len(edges.indptr) - 1, len(asked.rhos)
+    n, steps = len(edges.indptr) - 1, len(request.rhos)
     teams.clear(memory.small)
     cuda.syncthreads()
-    phase, turn = int64(1), 0
+    phase, parity = int64(1), 0
     while True:
         phase = teams.team_barrier(team, phase)
         at = teams.counters(team, phase)
@@ -204,7 +204,7 @@ def answer(among, edges, chances, tiled, walks, into, sources, queries, first, b
         phase = teams.team_barrier(team, phase)
         while refused != 0:
             row = 2 + step * answer_cuda.TRACED
-            threshold = threshold_of(asked.rhos[step])
+            threshold = threshold_of(request.rhos[step])
             floor = max(least_reserve, int64(1))
             if step > 0:
                 lists.collect_frontier(met, slot, walks.counts, threshold, slot.frontier, team, phase)
@@ -235,9 +235,9 @@ def answer(among, edges, chances, tiled, walks, into, sources, queries, first, b
             worked += pushed_along
             count, entries, reached, forward = int64(0), int64(0), int64(0), False
             refused = int64(-1)
-            if final or worked >= asked.patience[step]:
-                least_reserve, count, entries, phase, turn = propose(
-                    large, floor, asked.k, met, walks, slot, threshold, among, team, phase, turn
+            if final or worked >= request.patience[step]:
+                least_reserve, count, entries, phase, parity = propose(
+                    large, floor, request.k, met, walks, slot, threshold, among, team, phase, parity
                 )
                 forward = walks.light or goes_forward(least_reserve, forward_cost, entries)
                 if forward:
@@ -246,13 +246,14 @@ def answer(among, edges, chances, tiled, walks, into, sources, queries, first, b
                     forward, least_reserve, (count, carriers), met, edges, chances, walks, slot, threshold, among,
                     team, phase,
                 )  # fmt: skip
-                refused, phase, turn = refused_at(
-                    step, final, count, least_reserve, slot, asked, top, team, phase, turn
+                refused, phase, parity = refused_at(
+                    step, final, count, least_reserve, slot, request, top, team, phase, parity
                 )
-                if refused == 0 and count > 0 and len(into.begin) > 0:
-                    phase, turn = settle(
-                        Stopped(step, count, least_reserve, worked, final, exact, forward), edges, chances, walks, into,
-                        asked, slot, top, out[q, 2 + steps * answer_cuda.TRACED + 2 * asked.k :], team, phase, turn,
+                if refused == 0 and count > 0 and len(in_edges.begin) > 0:
+                    phase, parity = finish(
+                        Stop(step, count, least_reserve, worked, final, exact, forward), edges, chances, walks,
+                        in_edges, request, slot, top, out[q, 2 + steps * answer_cuda.TRACED + 2 * request.k :], team,
+                        phase, parity,
                     )  # fmt: skip
                 forget_walked(reached, slot, team)
             if rank == 0:
@@ -260,12 +261,12 @@ def answer(among, edges, chances, tiled, walks, into, sources, queries, first, b
                 out[q, row + 4], out[q, row + 5], out[q, row + 6] = seen, count, entries
                 out[q, row + 7], out[q, row + 8] = int64(forward), refused
             step += 1
-        length = min(int64(asked.k), count)
+        length = min(int64(request.k), count)
         if rank == 0:
             out[q, 0], out[q, 1] = length, step
         row, i = 2 + steps * answer_cuda.TRACED, rank
         while i < length:
-            out[q, row + i], out[q, row + asked.k + i] = top[KEYS, i], top[IDS, i]
+            out[q, row + i], out[q, row + request.k + i] = top[KEYS, i], top[IDS, i]
             i += members
         answer_cuda.leave_clean(met, slot, team)
 
@@ -284,17 +285,16 @@ class UntiledPrepared(CudaPrepared):
 
     def answers(self, task: Task, threads: int, shape: Shape | None) -> Result:
         """Answer a batch as :meth:`gpukit.kpar.batch.prepared_cuda.CudaPrepared.answers`; no queries begin together."""
-        return super().answers(task, threads, replace(shape or Shape(), together=1))
+        return super().answers(task, threads, replace(shape or Shape(), slots_per_team=1))
 
     def _launch(self, sources: Sources, first: int, last: int, batch: Batch, shape: Shape, width: int) -> np.ndarray:
         queries, places = last - first, batch.places()
         source, out = self.space.sources(sources, first, last), self.space.out(queries, width)
-        among, edges, chances, walks, tails, asked = batch
+        among, edges, chances, *rest, request = batch
+        given = (among, edges, chances, self.tiled_push, *rest, source, queries, 0)
 
         def arguments(blocks: int, space: Any) -> tuple:
-            return (
-                among, edges, chances, self.tiled_push, walks, tails, source, queries, 0, blocks, asked, space, out.view
-            )  # fmt: skip
+            return *given, blocks, request, space, out.view
 
         number, blocks, _ = self.space.spread(answer, arguments, queries, places, shape)
         launch(answer, number * blocks, BLOCK, *arguments(blocks, self.space.arrays(number, 1, places)))
