@@ -10,6 +10,7 @@ about twice what its pushes do. It is all counted in whole numbers: the choice i
 from numba import int64, uint64
 
 from gpukit.device.compiled import njit
+from gpukit.kpar.problem import UNIT
 from gpukit.kpar.query.answer_cpu import (
     ABSORBS,
     SEEN,
@@ -20,7 +21,7 @@ from gpukit.kpar.query.answer_cpu import (
     push,
     write_answer,
 )
-from gpukit.kpar.query.bounds import UNIT, largest_first, refused_at, take_top
+from gpukit.kpar.query.bounds import largest_first, refused_at, take_top
 from gpukit.kpar.rule import any_walk_end, threshold_of
 
 STEP_COST = 4

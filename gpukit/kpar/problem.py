@@ -14,6 +14,9 @@ SCALE_BITS = 62
 ONE = 1 << SCALE_BITS
 """Fixed-point one: probabilities of a query are uint64 in units of 2**-62."""
 
+UNIT = 2.0**-SCALE_BITS
+"""The mass that one unit of residue, reserve or score stands for."""
+
 MAX_EPSILON = 0.5
 SHORTEST_UNION = 9
 

@@ -150,6 +150,14 @@ def goes_forward(least_reserve, forward_cost, cost):
 
 
 @numba.njit
+def left_out(v, among):
+    """Return whether answers do not name a vertex: with ``among`` (bool, n) they name those alone that it marks."""
+    if among is None:
+        return False
+    return not among[v]
+
+
+@numba.njit
 def refine_budget(worked, k):
     """Return how many edges the second look of a query may take that has pushed along ``worked`` of them.
 

@@ -12,9 +12,10 @@ from gpukit.errors import InputError, UsageError
 from gpukit.graph.build import build_graph
 from gpukit.graph.change import change
 from gpukit.graph.csr import Weights
-from gpukit.kpar import Params, Prepared, Sources, query, rank, update
+from gpukit.kpar import Params, Prepared, Sources, query, rank
 from gpukit.kpar.index.build import Paths, walk_counts
 from gpukit.kpar.problem import ONE, Constants
+from gpukit.kpar.update import open_index
 from gpukit.kpar.update.changes import Changed, Edges
 from gpukit.kpar.update.once import updated
 from gpukit.kpar.update.open_index import OpenIndex
@@ -150,10 +151,10 @@ def test_queries_are_the_oracle_s(random_graph):
 def ways(request, monkeypatch):
     """Let pools move all the time, and small batches be shared among threads, too."""
     if request.param != "as it is":
-        monkeypatch.setattr(update, "SPARE", 0)
-        monkeypatch.setattr(update, "ALONE", -1)
-        monkeypatch.setattr(update, "_OPENED_AT_ONCE", 64)
-        monkeypatch.setattr(update, "AT_ONCE", 3)
+        monkeypatch.setattr(open_index, "SPARE", 0)
+        monkeypatch.setattr(open_index, "ALONE", -1)
+        monkeypatch.setattr(open_index, "_OPENED_AT_ONCE", 64)
+        monkeypatch.setattr(open_index, "AT_ONCE", 3)
 
 
 @pytest.mark.parametrize(("n", "m", "batches"), [(2, 1, 12), (5, 8, 25), (60, 240, 25)])
@@ -260,7 +261,7 @@ def test_a_broken_off_update_is_the_last(make_graph, monkeypatch):
     def broken(*_):
         raise MemoryError
 
-    monkeypatch.setattr(update, "meet_all", broken)
+    monkeypatch.setattr(open_index, "all_changed_visits", broken)
     with pytest.raises(MemoryError):
         following.update(edges((1, 2)), NONE)
     for refused in (following.index, lambda: following.update(NONE, NONE)):

@@ -47,12 +47,12 @@ class Batch(NamedTuple):
     edges: Edges
     chances: Any
     walks: Walks
-    tails: InEdges
+    in_edges: InEdges
     request: Request
 
     def places(self) -> int:
         """Return how many of the best a query keeps: those of its answer, and the contenders behind it."""
-        return self.request.k + (CONTENDERS // 2 if len(self.tails.begin.array) > 0 else 0)
+        return self.request.k + (CONTENDERS // 2 if len(self.in_edges.begin.array) > 0 else 0)
 
 
 @dataclass(eq=False)
@@ -69,7 +69,7 @@ class CudaPrepared(Ready):
         CUDA device number.
     arrays : dict of Buffer
         Graph and index on the device; ``chances`` of the edges too, where they are weighted.
-    space : Space
+    space : Workspaces
     light : bool
         Whether walks are drawn again by queries: the index holds no rows, or they do not fit onto the GPU.
     heads : Heads or None
@@ -136,9 +136,9 @@ class CudaPrepared(Ready):
 
     def answers(self, task: Task, threads: int, shape: Shape | None) -> Result:
         """Answer a batch, a launch after the other."""
-        sources, among, steps, request, tails, progress = task
-        named, shape, refined = None if among is None else Buffer(among), shape or Shape(), len(tails.begin) > 0
-        batch = self._batch(named and named.view, request, tails)
+        sources, among, steps, request, in_edges, progress = task
+        named, shape, refined = None if among is None else Buffer(among), shape or Shape(), len(in_edges.begin) > 0
+        batch = self._batch(named and named.view, request, in_edges)
         if self.light:
             shape = replace(shape, slots_per_team=1)
         width = 2 + len(steps) * len(TRACE) + (3 if refined else 2) * request.k
@@ -167,7 +167,7 @@ class CudaPrepared(Ready):
             order = np.argsort(np.add.reduceat(degrees, sources.offsets[:-1]) == 0, kind="stable")
         return order
 
-    def _batch(self, among: Any, request: Request, tails: InEdges) -> Batch:
+    def _batch(self, among: Any, request: Request, in_edges: InEdges) -> Batch:
         """Return what kernels read for a batch."""
         index, a = self.index, self.arrays
         rows = (a[name].view for name in (*ROWS_BY_START, *ROWS_BY_END, "walks", "arrivals", "by_arrivals"))
@@ -176,7 +176,7 @@ class CudaPrepared(Ready):
             edges=Edges(a["indptr"].view, a["indices"].view, np.uint64(index.params.one_minus_alpha)),
             chances=a["chances"].view if "chances" in a else None,
             walks=Walks._make((*rows, self.light, np.uint64(index.seed), stream_tag(Stream.WALK))),
-            tails=InEdges._make(buffer.view for buffer in tails),
+            in_edges=InEdges._make(buffer.view for buffer in in_edges),
             request=Request._make(getattr(one, "view", one) for one in request),
         )
 

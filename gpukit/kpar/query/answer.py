@@ -28,14 +28,14 @@ Schedule = tuple[list[Step], tuple]
 class Task(NamedTuple):
     """A batch: its queries, which vertices answers may name, the values of δ, and what kernels know of them.
 
-    ``tails`` are the in-edges by which answers are refined, or empty.
+    ``in_edges`` are those by which answers are refined, or empty.
     """
 
     sources: Sources
     among: np.ndarray | None
     steps: list[Step]
     request: Request
-    tails: InEdges
+    in_edges: InEdges
     progress: Callable[[int, int], None] | None
 
 
@@ -152,10 +152,10 @@ class Prepared(Ready):
         """Share a batch among threads."""
         from gpukit.kpar.query.answer_cpu import Answers, Batch, workspace
 
-        sources, _, steps, request, tails, progress = task
+        sources, _, steps, request, in_edges, progress = task
         index, count, done = self.index, len(sources), 0
         edges, walks = edges_of(self.graph, index.params), self.walks()
-        batch = Batch(sources.offsets, sources.vertices, sources.mass.view(np.int64), tails)
+        batch = Batch(sources.offsets, sources.vertices, sources.mass.view(np.int64), in_edges)
         answer, out = self.kernel(task), Answers.of(count, request.k, len(steps))
 
         def work(first: int, last: int) -> None:
@@ -169,7 +169,7 @@ class Prepared(Ready):
                 progress(done, count)
 
         over_threads(work, count, threads)
-        return out.result(steps, certain=len(tails.begin) > 0)
+        return out.result(steps, certain=len(in_edges.begin) > 0)
 
 
 def query(

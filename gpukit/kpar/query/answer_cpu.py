@@ -15,7 +15,7 @@ from gpukit.kpar.groups import NO_IN_EDGES, Stop
 from gpukit.kpar.problem import CONTENDERS, TRACE, Result, Step
 from gpukit.kpar.query.bounds import largest_first, refused_at, take_top
 from gpukit.kpar.query.refine_cpu import finish
-from gpukit.kpar.rule import any_walk_end, goes_forward, passed_on, passed_up_to, shift_of, threshold_of
+from gpukit.kpar.rule import any_walk_end, goes_forward, left_out, passed_on, passed_up_to, shift_of, threshold_of
 
 ABSORBS = 1 << 52
 """Stands in ``state`` for the ω = 0 of a vertex without out-edges, which no threshold lets into a frontier: what it
@@ -201,14 +201,6 @@ def push(size, met, threshold, edges, chances, ws):
         pushed_along += along
         frontier, upcoming = upcoming, frontier
     return met, rounds, pushed, pushed_along
-
-
-@njit
-def left_out(v, among):
-    """Return whether answers do not name a vertex: with ``among`` (bool, n) they name those alone that it marks."""
-    if among is None:
-        return False
-    return not among[v]
 
 
 @njit(error_model="numpy")

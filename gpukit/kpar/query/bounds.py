@@ -8,11 +8,8 @@ import numpy as np
 from numba import int64
 
 from gpukit.device.compiled import njit
-from gpukit.kpar.problem import SCALE_BITS
+from gpukit.kpar.problem import UNIT
 from gpukit.kpar.rule import LOST
-
-UNIT = 2.0**-SCALE_BITS
-"""The mass that one unit of residue, reserve or score stands for."""
 
 
 @njit

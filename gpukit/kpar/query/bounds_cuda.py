@@ -5,15 +5,11 @@ import math
 from numba import float64, int64
 
 from gpukit.device.kernels import device
-from gpukit.kpar.problem import SCALE_BITS
 from gpukit.kpar.query.team_cuda import times
 from gpukit.kpar.rule import LOST
 
 HIDDEN = 1 << 52
 """The bit of a floating-point number's mantissa that is not stored."""
-
-WORTH = 2.0**-SCALE_BITS
-"""The mass that one unit of residue, reserve or score stands for."""
 
 
 @device

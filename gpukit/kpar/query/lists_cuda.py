@@ -3,10 +3,14 @@
 from numba import int32, int64, uint32, uint64
 
 from gpukit.device.kernels import cuda, device
+from gpukit.device.select import for_kernels
 from gpukit.device.warp_cuda import warp_fence
+from gpukit.kpar import rule
 from gpukit.kpar.query import team_cuda as teams
 from gpukit.kpar.query.team_cuda import AT_ONCE
 from gpukit.kpar.rule import packed
+
+left_out = for_kernels(rule.left_out)
 
 LIFTED = 1
 """Counter: vertices above their threshold, as in a push."""
@@ -19,14 +23,6 @@ CARRIERS, LARGE, FORWARD_ENTRIES, SEEN, RESIDUE_LEFT = 0, 1, 2, 3, 4
 
 LISTED, LIST_ENTRIES = 0, 2
 """Counters of :func:`list_candidates` and :func:`list_reached`: vertices listed, and entries of their start lists."""
-
-
-@device
-def left_out(v, among):
-    """Return whether answers do not name a vertex: with ``among`` (bool, n) they name those alone that it marks."""
-    if among is None:
-        return False
-    return not among[v]
 
 
 @device

@@ -17,8 +17,8 @@ from gpukit.device.compiled import njit
 from gpukit.graph.build import transpose
 from gpukit.graph.csr import Graph
 from gpukit.kpar.groups import InEdges
-from gpukit.kpar.problem import CONTENDERS, ONE, WALKS_AN_EDGE
-from gpukit.kpar.query.bounds import UNIT, lower_bound, sort_falling, take_top, upper_bound
+from gpukit.kpar.problem import CONTENDERS, ONE, UNIT, WALKS_AN_EDGE
+from gpukit.kpar.query.bounds import lower_bound, sort_falling, take_top, upper_bound
 from gpukit.kpar.rule import LOST, brought, over_alpha, passed_on, refine_budget
 
 PREFETCHED = 16

@@ -12,9 +12,9 @@ from numba import float64, int32, int64, uint64
 from gpukit.device.kernels import cuda, device
 from gpukit.device.select import for_kernels
 from gpukit.kpar import rule
-from gpukit.kpar.problem import CONTENDERS, ONE
+from gpukit.kpar.problem import CONTENDERS, ONE, UNIT
 from gpukit.kpar.query import sweep_cuda as sweeps
-from gpukit.kpar.query.bounds_cuda import WORTH, from_key, lower_bound, to_key, upper_bound
+from gpukit.kpar.query.bounds_cuda import from_key, lower_bound, to_key, upper_bound
 from gpukit.kpar.query.select_cuda import BROUGHT, FEWEST, IDS, KEYS, UPPERS, sort_best, take_best
 from gpukit.kpar.query.starts_cuda import add_starts
 from gpukit.kpar.query.team_cuda import counters, prefix_over_blocks, team_barrier, times
@@ -54,9 +54,9 @@ class Contenders(NamedTuple):
 def interval(step, v, score, request, slot):
     """Return the bounds on π of a vertex with this π̂."""
     kept = slot.reserve[v]
-    value, by_walks = float64(score) * WORTH, float64(score - kept) * WORTH
+    value, by_walks = float64(score) * UNIT, float64(score - kept) * UNIT
     high = upper_bound(request.bounds, step, value, by_walks)
-    return lower_bound(request.bounds, step, value, by_walks, float64(kept) * WORTH), high
+    return lower_bound(request.bounds, step, value, by_walks, float64(kept) * UNIT), high
 
 
 @device
@@ -234,7 +234,7 @@ def push_back(v, by_walks, fewest, step, edges, chances, request, slot):
     """Return the second estimate of π, 0 where it is no better than the first, and its bounds."""
     one_minus_alpha, bounds = edges.one_minus_alpha, request.bounds
     absorbs = edges.indptr[v + 1] == edges.indptr[v]
-    part = float64(largest_share(fewest, edges, chances)) * WORTH
+    part = float64(largest_share(fewest, edges, chances)) * UNIT
     if absorbs:
         part = part / (float64((int64(1) << 32) - int64(one_minus_alpha)) * 2.0**-32)
     if part >= 1.0:
@@ -245,13 +245,13 @@ def push_back(v, by_walks, fewest, step, edges, chances, request, slot):
     else:
         kept += rest - int64(passed_on(uint64(rest), one_minus_alpha))
     score = kept + by_walks
-    value, walked = float64(score) * WORTH, float64(by_walks) * WORTH
+    value, walked = float64(score) * UNIT, float64(by_walks) * UNIT
     square, lost = part * part, times(walked, LOST)
     root_high = math.sqrt(times(bounds[step, 1], square) + times(times(bounds[step, 2], part), walked + lost))
     root_low = math.sqrt(times(bounds[step, 4], square) + times(times(bounds[step, 5], part), walked))
     high = value + lost + times(bounds[step, 0], part) + root_high
     low = value + times(bounds[step, 3], part) - root_low
-    return score, max(low, float64(kept) * WORTH), high
+    return score, max(low, float64(kept) * UNIT), high
 
 
 @device
@@ -262,7 +262,7 @@ def rescore(number, step, edges, chances, request, slot, top, found, team):
         v = int64(found.vertices[c])
         low, high = interval(step, v, found.before[c], request, slot)
         after, new_low, new_high = push_back(v, top[BROUGHT, c], top[FEWEST, c], step, edges, chances, request, slot)
-        low, high, value = max(new_low, low), min(new_high, high), float64(after) * WORTH
+        low, high, value = max(new_low, low), min(new_high, high), float64(after) * UNIT
         if after == 0 or value < low or value > high:
             found.vertices[c] = NO_ONE
         else:
@@ -281,7 +281,7 @@ def still_holds(step, outside, number, found, request, slot, top, team, phase):
     while i < request.k:
         limit = max(from_key(top[UPPERS, i]), outside)
         if limit > request.delta_min:
-            value = float64(top[KEYS, i]) * WORTH
+            value = float64(top[KEYS, i]) * UNIT
             low, high = known_interval(step, top[IDS, i], top[KEYS, i], number, found, request, slot)
             if low < (1.0 - epsilon) * limit or value > (1.0 + epsilon) * low or value < (1.0 - epsilon) * high:
                 cuda.atomic.add(team.control, at + BROKEN, 1)
@@ -360,7 +360,7 @@ def finish(stopped, edges, chances, walks, in_edges, request, slot, top, certain
     length = min(k + CONTENDERS // 2, stopped.count)
     _, phase, parity = take_best(slot, stopped.count, length, top, team, phase, parity)
     phase = sort_best(top, False, team, phase, team.memory.pool)
-    reserve = float64(stopped.least_reserve) * WORTH
+    reserve = float64(stopped.least_reserve) * UNIT
     outside = upper_bound(request.bounds, step, reserve, reserve)
     highest, phase = highest_left(stopped, length, outside, request, slot, top, team, phase)
     number = int64(0)

@@ -3,7 +3,8 @@
 from numba import float64, int64
 
 from gpukit.device.kernels import cuda, device
-from gpukit.kpar.query.bounds_cuda import WORTH, from_key, lower_bound, to_key, upper_bound
+from gpukit.kpar.problem import UNIT
+from gpukit.kpar.query.bounds_cuda import from_key, lower_bound, to_key, upper_bound
 from gpukit.kpar.query.select_cuda import IDS, KEYS, UPPERS, kth, sort_best, take_best
 from gpukit.kpar.query.team_cuda import counters, team_barrier
 
@@ -29,9 +30,9 @@ def _first_refused(length, step, outside, reserve, request, top, team, phase):
     while i < length:
         limit = max(from_key(best_uppers[i]), outside)
         score, kept = best_keys[i], reserve[best_ids[i]]
-        value, by_walks = float64(score) * WORTH, float64(score - kept) * WORTH
+        value, by_walks = float64(score) * UNIT, float64(score - kept) * UNIT
         high = upper_bound(bounds, step, value, by_walks)
-        low = lower_bound(bounds, step, value, by_walks, float64(kept) * WORTH)
+        low = lower_bound(bounds, step, value, by_walks, float64(kept) * UNIT)
         if limit <= delta_min:
             cuda.atomic.max(team.control, at + BELOW, length - i)
         elif low < (1.0 - epsilon) * limit or value > (1.0 + epsilon) * low or value < (1.0 - epsilon) * high:
@@ -62,7 +63,7 @@ def refused_at(step, final, count, least_reserve, slot, request, top, team, phas
     k, bounds, delta_min, epsilon = request.k, request.bounds, request.delta_min, request.epsilon
     length = min(int64(k), count)
     # U_out: no vertex that is no candidate has a larger upper bound than one at π̂ = Y = e₀.
-    outside = upper_bound(bounds, step, float64(least_reserve) * WORTH, float64(least_reserve) * WORTH)
+    outside = upper_bound(bounds, step, float64(least_reserve) * UNIT, float64(least_reserve) * UNIT)
     if not final and count < k and outside > delta_min:
         return count + 1, phase, parity
     if length == 0:
@@ -72,8 +73,8 @@ def refused_at(step, final, count, least_reserve, slot, request, top, team, phas
         # The upper bounds of the candidates, as keys: the largest go to ``top``.
         j = rank
         while j < count:
-            by_walks = float64(scores[j] - reserve[slot.candidates[j]]) * WORTH
-            limits[j] = to_key(upper_bound(bounds, step, float64(scores[j]) * WORTH, by_walks))
+            by_walks = float64(scores[j] - reserve[slot.candidates[j]]) * UNIT
+            limits[j] = to_key(upper_bound(bounds, step, float64(scores[j]) * UNIT, by_walks))
             j += members
         phase = team_barrier(team, phase)
         upper, above, _, phase, parity = kth(limits, count, length, slot.spare, slot.room, team, phase, parity)
@@ -90,7 +91,7 @@ def refused_at(step, final, count, least_reserve, slot, request, top, team, phas
         phase = team_barrier(team, phase)
         # No lower bound exceeds π̂, so this cheap test fails only where the full one would.
         highest = max(from_key(upper), outside)
-        if count >= k and highest > delta_min and float64(lowest) * WORTH < (1.0 - epsilon) * highest:
+        if count >= k and highest > delta_min and float64(lowest) * UNIT < (1.0 - epsilon) * highest:
             return int64(k), phase, parity
     phase = sort_best(top, not final, team, phase, team.memory.pool)
     if final:

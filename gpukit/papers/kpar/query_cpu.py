@@ -5,7 +5,7 @@ import numpy as np
 from numba import int64
 
 from gpukit.device.compiled import njit
-from gpukit.kpar.problem import ONE
+from gpukit.kpar.problem import ONE, UNIT
 from gpukit.kpar.query.answer_cpu import (
     begin,
     collect_frontier,
@@ -17,7 +17,7 @@ from gpukit.kpar.query.answer_cpu import (
     value_walks,
     write_answer,
 )
-from gpukit.kpar.query.bounds import UNIT, refused_at, take_top
+from gpukit.kpar.query.bounds import refused_at, take_top
 from gpukit.kpar.rule import any_walk_end, goes_forward, threshold_of
 
 RESORT = 2

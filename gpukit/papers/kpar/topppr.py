@@ -22,8 +22,8 @@ from gpukit.device.philox import Stream, draw4, stream_tag
 from gpukit.errors import UsageError
 from gpukit.graph.csr import Graph
 from gpukit.kpar.groups import Edges, edges_of
-from gpukit.kpar.problem import CONTEXT, ONE, Params, Result, Sources, check_k
-from gpukit.kpar.query.bounds import UNIT, largest_first
+from gpukit.kpar.problem import CONTEXT, ONE, UNIT, Params, Result, Sources, check_k
+from gpukit.kpar.query.bounds import largest_first
 from gpukit.kpar.rule import passed_on, walk_end
 from gpukit.papers.kpar.baselines import collected
 from gpukit.settings import TOPPPR_PRECISION
