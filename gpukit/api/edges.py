@@ -18,6 +18,14 @@ _log = logging.getLogger("gpukit")
 
 KINDS = {"integer": "whole numbers", "text": "names"}
 
+MERGED = {
+    "sum": "their weights are added",
+    "combine": "each is a chance of its own",
+    "first": "the first line of each counts",
+    "merge": "the largest weight counts",
+}
+"""What becomes of parallel edges with weights."""
+
 
 @dataclass(frozen=True)
 class Import:
@@ -29,8 +37,8 @@ class Import:
         Whether each edge stands for both directions; None: as the file says, else not.
     weights : str
         Edge probabilities: ``wc``, ``const:P``, ``trivalency``, ``uniform:LO:HI``, ``file`` or ``none``.
-    parallel : str
-        ``merge`` or ``combine``.
+    parallel : str or None
+        What becomes of parallel edges (:func:`parallel_of`).
     scale : str or None
         ``max`` or ``in-sum``: make probabilities of counts.
     vertices : int or None
@@ -46,7 +54,7 @@ class Import:
 
     undirected: bool | None = None
     weights: str = "wc"
-    parallel: str = "merge"
+    parallel: str | None = None
     scale: str | None = None
     vertices: int | None = None
     dataset: str | None = None
@@ -70,7 +78,8 @@ def import_edges(
             raise UsageError(f"--vertices {vertices} contradicts --dataset {known.name}, which says it; leave it out")
         undirected, vertices = undirected or known.undirected or None, known.vertices
     said = {name: value for name, value in asked.text.items() if value is not None}
-    session.params = {"undirected": bool(undirected), "weights": asked.weights, "parallel_edges": asked.parallel}
+    parallel = parallel_of(asked.parallel, asked.scale)
+    session.params = {"undirected": bool(undirected), "weights": asked.weights, "parallel_edges": parallel}
     session.params |= {"vertices": vertices} | ({"dataset": known.name} if known is not None else {})
     session.params |= ({"scale": asked.scale} if asked.scale is not None else {}) | said
     session.use_device()
@@ -107,7 +116,7 @@ def import_edges(
     graph = build(
         session,
         listed,
-        asked.parallel,
+        parallel,
         undirected=undirected,
         vertices=vertices,
         facts=facts,
@@ -120,6 +129,11 @@ def import_edges(
         if known.approximate:
             _log.info("the sizes of %s are known roughly only, and not compared", known.name)
     return graph, understood, listed.share
+
+
+def parallel_of(asked: str | None, scale: str | None) -> str:
+    """Return what becomes of parallel edges; by default counts are added, and of probabilities the largest counts."""
+    return ("merge" if scale is None else "sum") if asked is None else "merge" if asked == "max" else asked
 
 
 def seed_of(session: Session) -> int | None:
@@ -164,6 +178,10 @@ def build(
             facts=facts,
             consume=consume,
         )
+    if merged := graph.facts["parallel_edges_merged"]:
+        weighted = parallel == "combine" or session.params["weights"] == "file"
+        how = MERGED[parallel] if weighted else "an edge counts once"
+        _log.info("%s merged: %s", counted(merged, "parallel edge"), how)
     if raised := graph.facts.get("probabilities_raised", 0):
         _log.warning("%s below 2^-32, the least that is stored, became 2^-32", counted(raised, "probability"))
     return graph

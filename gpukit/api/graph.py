@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gpukit.artifacts import Artifact
     from gpukit.graph import csr
 
-Parallel = Literal["merge", "combine"]
+Parallel = Literal["sum", "max", "combine", "first", "merge"]
 Scale = Literal["max", "in-sum"]
 
 
@@ -220,7 +220,7 @@ def read_edges(
     weight: str | int | None = None,
     undirected: bool | None = None,
     weights: str | None = None,
-    parallel_edges: Parallel = "merge",
+    parallel_edges: Parallel | None = None,
     scale: Scale | None = None,
     vertices: int | None = None,
     dataset: str | None = None,
@@ -249,7 +249,8 @@ def read_edges(
         Edge probabilities: ``wc`` (1/in-degree, the default), ``const:P``, ``trivalency``, ``uniform:LO:HI``, ``file``
         (those of the file, the default where ``weight`` is named) or ``none``.
     parallel_edges : str
-        ``merge`` counts a repeated edge once, ``combine`` as that many chances.
+        Of a repeated edge ``sum`` adds the counts, ``max`` (or ``merge``) takes the largest weight, ``first`` that of
+        the first line, and ``combine`` takes each as a chance. By default ``sum`` with ``scale``, else ``max``.
     scale : str, optional
         Make probabilities of counts: ``max`` divides by the largest, ``in-sum`` by the sum of those into the head.
     vertices : int, optional

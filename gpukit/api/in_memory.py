@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpukit.api.arguments import flag, optional, text, type_of, whole
 from gpukit.api.columns import array_of, table_of
-from gpukit.api.edges import build, need_edges, seed_of
+from gpukit.api.edges import build, need_edges, parallel_of, seed_of
 from gpukit.api.graph import Graph, Parallel, Scale
 from gpukit.api.session import Session
 from gpukit.errors import InputError, UsageError, WrongType
@@ -74,7 +74,7 @@ def from_networkx(
     *,
     weight: str | None = None,
     weights: str | None = None,
-    parallel_edges: Parallel = "merge",
+    parallel_edges: Parallel | None = None,
     scale: Scale | None = None,
     seed: int = 0,
 ) -> Graph:
@@ -121,7 +121,7 @@ def from_scipy(
     *,
     weights: str | None = None,
     undirected: bool = False,
-    parallel_edges: Parallel = "merge",
+    parallel_edges: Parallel | None = None,
     scale: Scale | None = None,
     seed: int = 0,
 ) -> Graph:
@@ -163,7 +163,7 @@ def from_pandas(
     *,
     weights: str | None = None,
     undirected: bool = False,
-    parallel_edges: Parallel = "merge",
+    parallel_edges: Parallel | None = None,
     scale: Scale | None = None,
     seed: int = 0,
 ) -> Graph:
@@ -208,7 +208,7 @@ def from_arrow(
     *,
     weights: str | None = None,
     undirected: bool = False,
-    parallel_edges: Parallel = "merge",
+    parallel_edges: Parallel | None = None,
     scale: Scale | None = None,
     seed: int = 0,
 ) -> Graph:
@@ -235,7 +235,7 @@ def _from_table(
     named: tuple[Any, Any, Any],
     weights: str | None,
     undirected: bool,
-    parallel: Parallel,
+    parallel: Parallel | None,
     seed: int,
     scale: Scale | None,
 ) -> Graph:
@@ -259,7 +259,7 @@ def from_edges(
     weights: str | None = None,
     undirected: bool = False,
     vertices: int | None = None,
-    parallel_edges: Parallel = "merge",
+    parallel_edges: Parallel | None = None,
     scale: Scale | None = None,
     seed: int = 0,
 ) -> Graph:
@@ -302,7 +302,7 @@ def _from_arrays(
     weights: str,
     undirected: bool,
     vertices: int | None,
-    parallel: Parallel,
+    parallel: Parallel | None,
     seed: int,
     scale: Scale | None,
     titles: Sequence[str],
@@ -366,14 +366,15 @@ def _highest(scale: Scale | None) -> float:
 
 
 def _made(
-    found: "EdgeList", weights: str, parallel: Parallel, undirected: bool, seed: int, scale: Scale | None
+    found: "EdgeList", weights: str, parallel: Parallel | None, undirected: bool, seed: int, scale: Scale | None
 ) -> Graph:
     """Build the graph of what was found in memory, as an import of the same edges does."""
     from gpukit.graph.probabilities import parse_weights
 
     undirected = flag("undirected", undirected)
     with Session(seed=whole("seed", seed)) as session:
-        session.params = {"undirected": undirected, "weights": weights, "parallel_edges": parallel, "vertices": found.n}
+        how = parallel_of(parallel, scale)
+        session.params = {"undirected": undirected, "weights": weights, "parallel_edges": how, "vertices": found.n}
         session.params |= {"scale": scale} if scale is not None else {}
         parse_weights(weights, session.seed)
         if scale is not None and weights != "file":
@@ -381,6 +382,6 @@ def _made(
         if not len(found.u):
             raise InputError("the graph has no edges; a graph needs at least one")
         session.use_device()
-        graph = build(session, found, parallel, undirected=undirected or bool(found.undirected), facts={}, scale=scale)
+        graph = build(session, found, how, undirected=undirected or bool(found.undirected), facts={}, scale=scale)
         need_edges(graph)
         return Graph(graph, params=session.params, seed=seed_of(session))

@@ -183,6 +183,8 @@ def _check_origin(entry: dict[str, Any], places: Sequence[Path]) -> None:
         raise InputError(
             f"scale makes probabilities of a third column, but weights is {weights}; say file, or no scale"
         )
+    if entry["parallel_edges"] == "sum" and not entry["scale"]:
+        raise InputError("parallel_edges: sum adds counts, and needs scale to make probabilities of them; say both")
     if entry["generate"]:
         if weights == "file":
             raise InputError(
@@ -286,6 +288,7 @@ def _check_probabilities(entry: dict[str, Any], config: dict[str, Any], places: 
     path = find_edges(entry, places) if entry["edges"] else None
     if path is None or not (threshold or weights == "file"):
         return
+    from gpukit.api.edges import parallel_of
     from gpukit.graph.build import build_graph
     from gpukit.graph.lines import COUNTS, PROBABILITIES
     from gpukit.graph.probabilities import above_one, parse_weights
@@ -306,6 +309,7 @@ def _check_probabilities(entry: dict[str, Any], config: dict[str, Any], places: 
         listed.u, listed.v, w=listed.w, weights=parse_weights(weights, config["seed"]),
         undirected=entry["undirected"] or bool(listed.undirected), ids=True if listed.ids is None else listed.ids,
         labels=listed.labels, scale=entry["scale"] or None, transpose=False,
+        parallel=parallel_of(entry["parallel_edges"] or None, entry["scale"] or None),
     )  # fmt: skip
     if broken := above_one(graph):
         raise InputError(

@@ -82,9 +82,13 @@ def import_graph(
     ] = None,
     weights: WeightsOption = "wc",
     parallel: Annotated[
-        Literal["merge", "combine"],
-        option("--parallel-edges", "Count a repeated edge once, or as that many independent chances."),
-    ] = "merge",
+        Literal["sum", "max", "combine", "first", "merge"] | None,
+        option(
+            "--parallel-edges",
+            "Of a repeated edge: the sum of counts (the default with --scale), the largest weight (else; also called "
+            "merge), that many chances, or the first line.",
+        ),
+    ] = None,
     scale: ScaleOption = None,
     vertices: Annotated[int | None, option("--vertices N", "The ids are 0 … N-1, also those without edges.")] = None,
     dataset: Annotated[

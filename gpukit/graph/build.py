@@ -49,7 +49,8 @@ def build_graph(
     Tardos (KDD 2003) and Chen, Wang, Yang (KDD 2009). Since 1 - (1 - p)**c <= c·p the sums into a vertex stay <= 1 and
     the linear threshold model applies. The probabilities are then explicit (scheme ``file``; the fact
     ``combined_from`` keeps the scheme). ``parallel="merge"`` counts an edge once; with explicit weights the largest
-    wins. In an undirected graph edges listed as (u, v) and (v, u) are parallel.
+    wins. ``sum`` adds weights before they are scaled, ``first`` keeps that of the first line; with other schemes both
+    are ``merge``. In an undirected graph edges listed as (u, v) and (v, u) are parallel.
 
     Parameters
     ----------
@@ -62,7 +63,7 @@ def build_graph(
         The scheme; weighted cascade if not given.
     undirected : bool
         Whether each listed edge stands for both directions.
-    parallel : {"merge", "combine"}
+    parallel : {"merge", "combine", "sum", "first"}
         What to do with parallel edges.
     ids : bool or int64 array
         True: ``u`` and ``v`` hold original ids, which are compacted in ascending order. False: they hold vertices
@@ -72,8 +73,8 @@ def build_graph(
     labels : Labels or None
         Names of the vertices, of which ``u`` and ``v`` hold positions; ``ids`` and ``n`` do not count then.
     scale : {"max", "in-sum"} or None
-        Makes probabilities of weights: w / max w, or w / the sum of the weights into the head. Edges that merge count
-        once, with the largest weight; those that combine count each.
+        Makes probabilities of weights: w / max w, or w / the sum of the weights into the head. Parallel edges are made
+        one before, but for those that combine, which count each.
     transpose : bool
         Whether to keep the in-edges as well.
     facts : dict or None
@@ -98,14 +99,16 @@ def build_graph(
     weights = weights or Weights()
     if weights.scheme == "file" and w is None:
         raise UsageError("--weights file needs a third column of probabilities; give a file with one, or --weights wc")
-    if parallel not in ("merge", "combine"):
-        raise UsageError(f"--parallel-edges is {parallel!r}; merge and combine are allowed")
+    if parallel not in ("merge", "combine", "sum", "first"):
+        raise UsageError(f"--parallel-edges is {parallel!r}; sum, max, combine and first are allowed")
+    if parallel == "sum" and scale is None:
+        raise UsageError("--parallel-edges sum adds counts, and needs --scale to make probabilities of them; give both")
     if scale is not None and (weights.scheme != "file" or scale not in ("max", "in-sum")):
         raise UsageError(f"--scale is {scale!r}; max and in-sum are allowed, with weights from the file")
     facts = {"lines": len(u)} | ({"scale": scale} if scale else {}) | (facts or {})
     if labels is not None:
         ids, n = False, len(labels)
-    in_place = weights.scheme != "file" and parallel == "merge" and weights.high != 0
+    in_place = weights.scheme != "file" and parallel != "combine" and weights.high != 0
     make = _rows_in_place if in_place else _rows
     rows = make(_Listed(u, v, w, weights, undirected, parallel, ids, n, scale, consume), facts, transpose)
     if len(rows.indices) > MAX_EDGES:
@@ -189,13 +192,17 @@ def _rows(listed: _Listed, facts: dict, transpose: bool) -> _Rows:
     if words is None:
         sort_keys(keys, n)
     else:
-        order = np.lexsort((words, keys)) if scale else np.argsort(keys)
+        if parallel == "first":  # the halves of an undirected graph hold the same lines
+            lines = np.arange(len(keys)) % (len(keys) // (2 if undirected else 1) or 1)
+            order = np.lexsort((lines, keys))
+        else:
+            order = np.lexsort((words, keys)) if scale else np.argsort(keys)
         keys, words = keys[order], words[order]
         del order
         if scale and parallel == "combine":
             words = _stored(scaled(words, keys & 0xFFFFFFFF, n, scale), facts)
     indptr, indices, starts, words, repeats = _merge(keys, words, n, parallel)
-    if scale and words is not None and parallel == "merge":
+    if scale and words is not None and parallel != "combine":
         words = _stored(scaled(words, indices, n, scale), facts)
     facts["parallel_edges_merged"] = repeats // 2 if undirected else repeats
     return _Rows(indptr, indices, original, words, starts)
@@ -314,8 +321,12 @@ def _merge(
         if words is not None or parallel == "combine":
             starts = np.append(np.flatnonzero(first), len(keys))
         if words is not None and starts is not None:
-            combine = parallel == "combine"
-            words = combine_groups(starts, words) if combine else np.maximum.reduceat(words, starts[:-1])
+            if parallel == "combine":
+                words = combine_groups(starts, words)
+            elif parallel == "sum":  # one after the other, so that rounding is the same everywhere
+                words = np.bincount(np.cumsum(first) - 1, weights=words)
+            else:
+                words = words[starts[:-1]] if parallel == "first" else np.maximum.reduceat(words, starts[:-1])
         kept = np.cumsum(first, dtype=np.uint32 if len(keys) <= MAX_EDGES else np.int64)
         indptr[1:] = np.where(indptr[1:] > 0, kept[indptr[1:] - 1], 0)
         del kept

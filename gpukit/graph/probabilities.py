@@ -87,12 +87,12 @@ def scaled(w: np.ndarray, heads: np.ndarray, n: int, scale: str) -> np.ndarray:
         Number of vertices.
     scale : {"max", "in-sum"}
     """
-    if scale == "max":
-        return w / w.max(initial=0)
-    sums = np.bincount(heads, weights=w, minlength=n)
+    sums = w if scale == "max" else np.bincount(heads, weights=w, minlength=n)
     if not np.all(np.isfinite(sums)):
-        raise InputError("the weights into a vertex sum to more than 1.8e308; divide them all by something")
-    return w / sums[heads]
+        raise InputError(
+            "the weights of an edge or into a vertex sum to more than 1.8e308; divide them all by something"
+        )
+    return w / w.max(initial=0) if scale == "max" else w / sums[heads]
 
 
 def cascade_stored(in_degree: np.ndarray) -> np.ndarray:

@@ -191,6 +191,38 @@ def test_counts_of_any_format(gpukit, edges, tmp_path, scale):
 
 
 @pytest.mark.parametrize(
+    ("words", "named", "shares", "told"),
+    [
+        ("--weights file --scale max", "sum", [1, 20 / 173], "2 parallel edges merged: their weights are added"),
+        ("--weights file --scale max --parallel-edges max", "merge", [1, 0.2], "the largest weight counts"),
+        ("--weights file --scale max --parallel-edges first", "first", [1, 20 / 60], "the first line of each counts"),
+        ("--weights file --scale max --parallel-edges combine", "combine", None, "each is a chance of its own"),
+        ("", "merge", None, "2 parallel edges merged: an edge counts once"),
+        ("--parallel-edges first", "first", None, "2 parallel edges merged: an edge counts once"),
+    ],
+)
+def test_mails_of_several_rows(gpukit, tmp_path, words, named, shares, told):
+    """60, 13 and 100 mails from ann to bob are 173, and the import says what it did with the rows."""
+    (tmp_path / "mails.csv").write_text("from,to,mails\nann,bob,60\nann,bob,13\nann,bob,100\nbob,cy,20\n")
+    import gpukit as gk
+
+    file = tmp_path / "g.h5"
+    weighted = ("--columns", "from,to,mails") if "file" in words else ("--columns", "from,to")
+    words = words.split()
+    code, record, err = gpukit("graph", "import", tmp_path / "mails.csv", *weighted, "--out", file, *words, "--json")
+    assert (code, record["params"]["parallel_edges"]) == (0, named) and err.count(told) == 1
+    if shares:
+        assert (read_graph(file).probabilities + 1.0).tolist() == pytest.approx([2**32 * p for p in shares], abs=1)
+    options = dict(zip((one[2:].replace("-", "_") for one in words[::2]), words[1::2], strict=True))
+    options |= {"source": "from", "target": "to"} | ({"weight": "mails"} if "file" in words else {})
+    assert gk.read_edges(tmp_path / "mails.csv", **options).digest == record["digest"]
+    if "file" in words:
+        ends, counts = (["ann"] * 3 + ["bob"], ["bob"] * 3 + ["cy"]), [60, 13, 100, 20]
+        how = {name: options[name] for name in ("scale", "parallel_edges") if name in options}
+        assert gk.from_edges(*ends, counts, **how).digest == record["digest"]
+
+
+@pytest.mark.parametrize(
     ("content", "options", "code", "expected"),
     [
         ("1 2\n3\n", (), 3, "line 2: 1 field, 2 in the first line"),
@@ -208,7 +240,13 @@ def test_counts_of_any_format(gpukit, edges, tmp_path, scale):
         ("1 2\n", ("--weights", "const:2"), 2, "--weights const:2"),
         ("1 2\n", ("--weights", "uniform:0.2:0.1"), 2, "--weights uniform:0.2:0.1: LO <= HI"),
         ("1 2\n", ("--weights", "uniform:0:0"), 3, "no edges: 0 self-loops and 1 edges of probability 0"),
-        ("1 2\n", ("--parallel-edges", "sum"), 2, "--parallel-edges"),
+        ("1 2\n", ("--parallel-edges", "sum"), 2, "--parallel-edges sum adds counts, and needs --scale"),
+        (
+            "1 2 1e308\n" * 2,
+            ("--weights", "file", "--scale", "max"),
+            3,
+            "the weights of an edge or into a vertex sum to",
+        ),
         ("1 2\n", ("--seed", "-1"), 2, "--seed"),
         ("%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n", ("--vertices", "5"), 2, "Matrix Market"),
     ],

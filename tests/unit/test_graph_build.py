@@ -260,7 +260,7 @@ def test_refusals():
         make([(0, 2**32)], ids=False)
     with pytest.raises(UsageError, match="third column"):
         make([(1, 2)], weights=Weights("file"))
-    with pytest.raises(UsageError, match="'both'; merge and combine are allowed"):
+    with pytest.raises(UsageError, match="'both'; sum, max, combine and first are allowed"):
         make([(1, 2)], parallel="both")
 
 
@@ -283,15 +283,18 @@ def test_internal_is_the_inverse_of_original():
 # Weights that are counts
 
 
-def _probabilities(rows, scale, undirected, combine):
+def _probabilities(rows, scale, undirected, parallel):
     """Return {(tail, head): p} of (tail, head, weight) rows, in exact fractions, step by step."""
     both = rows + [(v, u, w) for u, v, w in rows] if undirected else rows
     kept = [(u, v, Fraction(w)) for u, v, w in both if u != v and w > 0]
-    if not combine:
-        best = {}
-        for u, v, w in kept:
-            best[u, v] = max(w, best.get((u, v), 0))
-        kept = [(u, v, w) for (u, v), w in best.items()]
+    if parallel != "combine":
+        weights = {}
+        for line in range(len(rows)):  # both directions of a line, one after the other
+            for u, v, w in both[line :: len(rows)]:
+                if u != v and w > 0:
+                    weights.setdefault((u, v), []).append(Fraction(w))
+        chosen = {"merge": max, "sum": sum, "first": lambda listed: listed[0]}[parallel]
+        kept = [(u, v, chosen(listed)) for (u, v), listed in weights.items()]
     into = {}
     for _, v, w in kept:
         into[v] = into.get(v, 0) + w
@@ -302,31 +305,30 @@ def _probabilities(rows, scale, undirected, combine):
     return {pair: 1 - miss for pair, miss in missed.items()}
 
 
-@pytest.mark.parametrize("combine", [False, True])
+@pytest.mark.parametrize("parallel", ["merge", "combine", "sum", "first"])
 @pytest.mark.parametrize("undirected", [False, True])
 @pytest.mark.parametrize("scale", ["max", "in-sum"])
-def test_counts_become_probabilities(scale, undirected, combine):
+def test_counts_become_probabilities(scale, undirected, parallel):
     generator = np.random.default_rng(3)
     rows = [(int(u), int(v), int(w)) for u, v, w in generator.integers(0, 9, (60, 3))]
     u, v, w = np.array(rows).T
     options = {"weights": Weights("file"), "scale": scale, "undirected": undirected, "ids": False, "n": 9}
-    graph = build_graph(u, v, w=w.astype(float), parallel="combine" if combine else "merge", **options)
-    expected = _probabilities(rows, scale, undirected, combine)
+    graph = build_graph(u, v, w=w.astype(float), parallel=parallel, **options)
+    expected = _probabilities(rows, scale, undirected, parallel)
     tails = np.repeat(np.arange(9), np.diff(graph.indptr))
     found = dict(
         zip(zip(tails.tolist(), graph.indices.tolist(), strict=True), graph.probabilities.tolist(), strict=True)
     )
     assert found.keys() == expected.keys()
     for pair, word in found.items():
-        assert abs(Fraction(word + 1, 2**32) - expected[pair]) <= Fraction(2 if combine else 1, 2**32)
+        assert abs(Fraction(word + 1, 2**32) - expected[pair]) <= Fraction(2 if parallel == "combine" else 1, 2**32)
     assert graph.facts["scale"] == scale
     if scale == "in-sum":
         check_lt(graph)
     order = generator.permutation(60)
-    again = build_graph(
-        u[order], v[order], w=w[order].astype(float), parallel="combine" if combine else "merge", **options
-    )
-    assert np.array_equal(again.probabilities, graph.probabilities), "the order of the lines does not matter"
+    again = build_graph(u[order], v[order], w=w[order].astype(float), parallel=parallel, **options)
+    same = np.array_equal(again.probabilities, graph.probabilities)
+    assert same == (parallel != "first"), "the order of the lines matters to the first alone"
 
 
 def test_counts_of_every_size():

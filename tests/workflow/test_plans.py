@@ -103,6 +103,7 @@ EXPECTED = {
     "GraphEntry.undirected": ("demo", "graphs.0.undirected", False, {"import_graph"}),
     "GraphEntry.weights": ("demo", "graphs.0.weights", "const:0.1", {"import_graph"}),
     "GraphEntry.scale": ("demo", "graphs.0.scale", "in-sum", {"import_graph"}),
+    "GraphEntry.parallel_edges": ("demo", "graphs.0.parallel_edges", "combine", {"import_graph"}),
     "GraphEntry.systems": ("demo", "graphs.0.systems", ["kpar"], {"figures", "table_artifacts"}),
     "GraphEntry.models": ("demo", "graphs.0.models", ["ic"], SHORTER),
     "Gim.k": ("demo", "gim.k", 4, {"gim_baseline", "gim_run", "gim_select", "imgpu_baseline", "imgpu_run"}),

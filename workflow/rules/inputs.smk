@@ -29,6 +29,7 @@ def import_options(wildcards):
     entry = GRAPHS[wildcards.graph]
     fetched = ["--dataset", entry["fetch"]] if entry["fetch"] else []
     scaled = ["--scale", entry["scale"]] if entry["scale"] else []
+    scaled += ["--parallel-edges", entry["parallel_edges"]] if entry["parallel_edges"] else []
     return ["--weights", entry["weights"], *scaled, *fetched, *["--undirected"] * entry["undirected"]]
 
 

@@ -62,6 +62,11 @@ class GraphEntry(Section):
         description="With weights `file`: makes probabilities of counts, w / largest w, or w / sum of those into the "
         "same vertex.",
     )
+    parallel_edges: Literal["", "sum", "max", "combine", "first"] = Field(
+        default="",
+        description="An edge that is listed several times: the sum of its counts (the default with `scale`), the "
+        "largest weight (else), that many chances, or the first line.",
+    )
     systems: list[Literal["gim", "imgpu", "kpar", "merit", "diversity"]] = Field(
         default=["gim", "imgpu", "kpar", "merit", "diversity"],
         min_length=1,
