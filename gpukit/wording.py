@@ -1,7 +1,7 @@
 """Messages in words: numbers in sentences, and options as the command line or Python calls them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 commands = False
@@ -58,6 +58,30 @@ def _argument(found: re.Match[str]) -> str:
     if value is None:
         return name
     return f"{name}={value}" if value.isdigit() else f"{name}='{value}'"
+
+
+def tied(scores: Sequence[int], shown: int, n: int, noun: str) -> str:
+    """Return how many of the vertices with the last score shown are shown: ``9 of 42 with 3 circles``; "" if all are.
+
+    Parameters
+    ----------
+    scores : sequence of int
+        Of the vertices of an answer, falling.
+    shown : int
+        How many of these are shown.
+    n : int
+        Vertices that the answer was chosen from: more of them than are in it may have its last score.
+    noun : str
+        What a score counts.
+    """
+    if not scores[:shown]:
+        return ""
+    last = scores[:shown][-1]
+    here, there = scores[:shown].count(last), scores.count(last)
+    open_end = last == scores[-1] and len(scores) < n
+    if here == there and not open_end:
+        return ""
+    return f"{here:,} of {there:,}{' or more' * open_end} with {counted(last, noun)}, the lowest ids first"
 
 
 def counted(number: int, noun: str) -> str:

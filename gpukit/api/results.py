@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from gpukit.api.arguments import flag, type_of
 from gpukit.errors import InputError, UsageError, WrongType
-from gpukit.wording import counted
+from gpukit.wording import counted, tied
 
 if TYPE_CHECKING:
     import os
@@ -449,4 +449,5 @@ class Diversity(Answer):
         """Return what is printed of it."""
         a = self.artifact.attributes
         told = [f"Diversity: the {len(self):,} best of {counted(a['n'], 'vertex')}, {a['model']}, k = {a['k']}"]
-        return [*told, cut([f"{vertex} ({score})" for vertex, score in self.scores.items()])]
+        equal = tied(list(self.scores.values()), SHOWN, a["n"], "context")
+        return [*told, cut([f"{vertex} ({score})" for vertex, score in self.scores.items()]), *[equal] * bool(equal)]

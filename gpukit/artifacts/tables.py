@@ -203,7 +203,8 @@ def _campaign(artifact: Artifact, names: _Names) -> Table:
 def _diversity(artifact: Artifact, names: _Names) -> Table:
     """Return a row for each member of each context; one without a member for a vertex without contexts."""
     arrays = artifact.arrays
-    columns: Columns = {name: [] for name in ("rank", "vertex", "score", "circle", "member")}
+    columns: Columns = {name: [] for name in ("rank", "vertex", "score", "tied", "circle", "member")}
+    tied = dict(zip(*(some.tolist() for some in np.unique(arrays["scores"], return_counts=True)), strict=True))
     called = names.of_numbers(arrays["vertices"]).tolist()
     members, offsets = names.of_numbers(arrays["members"]).tolist(), arrays["offsets"].tolist()
     for place, vertex in enumerate(called):
@@ -213,6 +214,7 @@ def _diversity(artifact: Artifact, names: _Names) -> Table:
         columns["rank"] += [place + 1] * len(rows)
         columns["vertex"] += [vertex] * len(rows)
         columns["score"] += [int(arrays["scores"][place])] * len(rows)
+        columns["tied"] += [tied[int(arrays["scores"][place])]] * len(rows)
         columns["circle"] += [circle for circle, _ in rows]
         columns["member"] += [one for _, one in rows]
     columns["circle"] = _or_nothing(columns["circle"], "Int64")

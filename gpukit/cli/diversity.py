@@ -146,7 +146,7 @@ def find(run: Run, graph_file: Path, wanted: Wanted, *, balance: str = "dynamic"
     run.put(artifact)
     shares = {"shares": found.pop("shares")} if "shares" in found else {}
     record: dict[str, Any] = {**found, "symmetrised": symmetrised, **shares}
-    run.finish(record, {**found_lines(found["top"]), "scored": f"{result.scored:,}", **_told(symmetrised)})
+    run.finish(record, {**found_lines(found["top"], graph.n), "scored": f"{result.scored:,}", **_told(symmetrised)})
 
 
 @app.command("index")

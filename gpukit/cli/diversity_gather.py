@@ -6,7 +6,7 @@ from gpukit.cli.command import with_run
 from gpukit.cli.common import Run
 from gpukit.cli.options import PartsArgument
 from gpukit.cli.parts import join_offsets, read_parts
-from gpukit.wording import counted
+from gpukit.wording import counted, tied
 
 SHOWN = 10
 """Vertices of an answer that people see."""
@@ -36,10 +36,12 @@ def gather(run: Run, files: PartsArgument) -> None:
         {"vertex": vertex, "score": score}
         for vertex, score in zip(vertices.tolist(), arrays["scores"].tolist(), strict=True)
     ]
-    run.finish({"top": top}, found_lines(top))
+    run.finish({"top": top}, found_lines(top, parts[0].attributes["n"]))
 
 
-def found_lines(top: list[dict[str, Any]]) -> dict[str, str]:
-    """Return what people read of the vertices of an answer: the first of them, and that there are more."""
+def found_lines(top: list[dict[str, Any]], n: int) -> dict[str, str]:
+    """Return what people read of the best of n vertices: the first of them, ties, and that there are more."""
     lines = {f"vertex {one['vertex']}": counted(one["score"], "context") for one in top[:SHOWN]}
+    if equal := tied([one["score"] for one in top], SHOWN, n, "context"):
+        lines["equal"] = equal
     return lines | ({"not shown": f"{len(top) - SHOWN:,} more (--json has all)"} if len(top) > SHOWN else {})

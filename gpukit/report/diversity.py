@@ -21,6 +21,7 @@ from gpukit.report.records import (
 )
 from gpukit.report.style import CIRCLES, GRID, MUTED, SERIES
 from gpukit.report.text import vertex
+from gpukit.wording import tied
 
 PHASES = ("read", "load", "triangles", "bounds", "scores", "contexts")
 SHOWN = 10
@@ -155,6 +156,7 @@ def section(parts: Parts) -> dict[str, Any]:
             run["graph"], {"name": run["graph"], "anchor": f"diversity-{len(graphs) + 1}", "run": run, "models": []}
         )
         check = checks[instance]
+        listed = [row for row in vertices if row["score"]][:SHOWN]  # without a circle nobody is anybody's answer
         graph["models"].append(
             {
                 "model": run["model"],
@@ -162,7 +164,8 @@ def section(parts: Parts) -> dict[str, Any]:
                 "run": run,
                 "check": check,
                 "wrong": sum(check[kind] for kind in MISTAKES),
-                "top": [row for row in vertices if row["score"]][:SHOWN],  # without a circle nobody is anybody's answer
+                "top": listed,
+                "equal": tied([row["score"] for row in vertices], len(listed), run["n_vertices"], "circle"),
                 "figure": parts.figure(f"ego/{'/'.join(instance)}"),
             }
         )
