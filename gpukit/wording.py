@@ -13,7 +13,7 @@ _OPTION = re.compile(
     r"`[^`]*`|(?:^|(?<=[\s(]))(?:'[^']*'|\"[^\"]*\"|"  # commands, and what users call things, stay as they are
     rf"{_COLUMNS}|--?(?P<name>[a-z][a-z-]*)(?: (?P<value>\d+|{_CHOICE})(?![\w|:.]))?)"
 )
-_FLAGS = ("force", "transpose", "undirected", "updatable", "weighted")
+_FLAGS = ("fold_case", "force", "strip", "transpose", "undirected", "updatable", "weighted")
 """Options without a value."""
 _OTHERS = {"out": "path"}
 """Options whose argument has another name."""

@@ -48,8 +48,8 @@ class Import:
     transpose : bool
         Whether to keep the in-edges.
     text : dict
-        What the user says of the file: ``sep``, ``header``, ``columns``, ``ids``, ``format``, ``comment`` and
-        ``skip_bad``; None is found by looking.
+        What the user says of the file: ``sep``, ``header``, ``columns``, ``ids``, ``format``, ``comment``,
+        ``skip_bad``, ``fold_case`` and ``strip``; None is found by looking.
     """
 
     undirected: bool | None = None
@@ -160,8 +160,15 @@ def build(
     ``consume``: the list is of no use afterwards, as :func:`gpukit.graph.build.build_graph` has it.
     """
     from gpukit.graph.build import build_graph
+    from gpukit.graph.lines import shown
     from gpukit.graph.probabilities import parse_weights
 
+    count, pair = listed.labels.alike() if listed.labels is not None else (0, [])
+    if count:
+        _log.warning(
+            "%s from another in case or blanks only, as %s and %s; --fold-case and --strip make them one vertex",
+            "1 name differs" if count == 1 else f"{count:,} names differ", *map(shown, pair),
+        )  # fmt: skip
     with session.phase("build"):
         graph = build_graph(
             listed.u,

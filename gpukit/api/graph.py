@@ -231,6 +231,8 @@ def read_edges(
     format: str | None = None,
     comment: str | None = None,
     skip_bad: int | None = None,
+    fold_case: bool = False,
+    strip: bool = False,
     threads: int | None = None,
     seed: int = 0,
     progress: Progress = False,
@@ -263,6 +265,8 @@ def read_edges(
         Of a text: what stands between columns, whether the first line names them, whole numbers or names.
     format, comment, skip_bad
         The format by name, what a comment begins with (or ``none``), and how many lines that are no edges to skip.
+    fold_case, strip
+        Whether names are read in lower case, and runs of blanks in them as one.
     threads, seed, progress
         As everywhere; the seed is that of ``trivalency`` and ``uniform``.
 
@@ -299,7 +303,8 @@ def read_edges(
         flag("transpose", transpose),
         said
         | {"ids": ids, "format": optional(text, "format", format), "comment": optional(text, "comment", comment)}
-        | {"skip_bad": optional(whole, "skip_bad", skip_bad)},
+        | {"skip_bad": optional(whole, "skip_bad", skip_bad)}
+        | {"fold_case": flag("fold_case", fold_case) or None, "strip": flag("strip", strip) or None},
     )
     with Session(threads=threads, seed=whole("seed", seed), progress=progress) as session:
         graph, _, _ = import_edges(session, path_of(path), asked)

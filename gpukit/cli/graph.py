@@ -67,6 +67,14 @@ class FileOptions:
     ] = None
 
 
+@dataclass(frozen=True)
+class Names:
+    """What becomes of names that are written in several ways."""
+
+    fold_case: Annotated[bool, option("--fold-case", "Read names in lower case.")] = False
+    strip: Annotated[bool, option("--strip", "Read runs of blanks inside names as one blank.")] = False
+
+
 @app.command("import")
 @with_run("out", "threads", "seed", writes="graph")
 def import_graph(
@@ -96,6 +104,7 @@ def import_graph(
     ] = None,
     transpose: TransposeOption = True,
     file: FileOptions,
+    names: Names,
     compress: CompressOption = False,
     estimate: Annotated[
         bool, option("--estimate", "Say what memory and time it will take, by the start of the text; write nothing.")
@@ -105,7 +114,8 @@ def import_graph(
 
     With --dataset NAME the options of the catalogue apply, and the file must have as many vertices and edge lines.
     """
-    asked = Import(undirected, weights, parallel, scale, vertices, dataset, transpose, vars(file))
+    said = vars(file) | {name: True for name, on in vars(names).items() if on}
+    asked = Import(undirected, weights, parallel, scale, vertices, dataset, transpose, said)
     if estimate:
         from gpukit.api.estimate import estimate_import
 

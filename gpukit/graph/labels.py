@@ -54,6 +54,27 @@ class Labels:
             return np.array([table.get(text, -1) for text in texts], np.int64)
         return np.array([self._place(text.encode(errors="surrogatepass")) for text in texts], np.int64)
 
+    def merged(self, *, fold_case: bool = True, strip: bool = True) -> tuple["Labels", np.ndarray]:
+        """Return the labels in lower case, with single blanks, or both, and the vertex (int32) of each old one."""
+        texts: Iterable[str] = (self._text(vertex) for vertex in range(len(self)))
+        if strip:
+            texts = (" ".join(text.split()) for text in texts)
+        known = Interned()
+        numbers = known.numbers(text.lower() if fold_case else text for text in texts)
+        labels, vertices = known.ordered()
+        return labels, vertices[numbers]
+
+    def alike(self) -> tuple[int, list[str]]:
+        """Return how many labels are others but for case and blanks, and two of them that are the same."""
+        odd = ((self.data - ord("A")) < 26) | (self.data > 127) | (self.data == ord(" "))  # unsigned: wraps below A
+        if not odd.any():
+            return 0, []
+        labels, vertices = self.merged()
+        order = np.argsort(vertices, kind="stable")
+        again = np.flatnonzero(np.diff(vertices[order]) == 0)
+        pair = order[again[0] : again[0] + 2] if len(again) else order[:0]
+        return len(self) - len(labels), self.texts(pair).tolist()
+
     def take(self, vertices: np.ndarray) -> "Labels":
         """Return the labels of some vertices, which ascend."""
         return Labels.of(self.texts(vertices))

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+import gpukit as gk
+
 
 @pytest.fixture
 def gpukit(capsys):
@@ -86,6 +88,37 @@ def test_lines_that_hold_no_edge_are_counted(gpukit, tmp_path):
     assert code == 0 and record["lines"] == 2
     assert "3 lines are blank or comments" in err
     assert "1 lines are no edges and were skipped: line 6: 1 field" in err
+
+
+def test_names_that_are_alike_are_told_and_become_one(gpukit, tmp_path):
+    """Five people are written in nine ways, in case and in blanks; blanks around names never count."""
+    path, out = tmp_path / "e.csv", tmp_path / "g.h5"
+    rows = "tom@acme.com,ann lee|TOM@ACME.COM ,Ann  Lee|bob,ann lee|bob,ann   lee|Ärger,cy|cy,ärger"
+    path.write_text("from,to\n" + rows.replace("|", "\n"))
+    told = "from another in case or blanks only, as '{}' and '{}'; --fold-case and --strip make them one vertex"
+    digests, both = [], ["ann lee", "bob", "cy", "tom@acme.com", "ärger"]
+    for words, left, pair in (
+        ([], "4 names differ", ("Ann  Lee", "ann   lee")),
+        (["--fold-case"], "2 names differ", ("ann   lee", "ann  lee")),
+        (["--strip"], "3 names differ", ("Ann Lee", "ann lee")),
+        (["--fold-case", "--strip"], "", ()),
+    ):
+        code, record, err = gpukit("graph", "import", path, "--out", out, *words, "--json")
+        assert code == 0
+        assert ("in case or blanks" in err) == bool(left), err
+        assert not left or f"{left} {told.format(*pair)}" in err, err
+        options = {word[2:].replace("-", "_"): True for word in words}
+        assert {name: value for name, value in record["params"].items() if name in ("fold_case", "strip")} == options
+        digests.append(record["digest"])
+    ways = ({}, {"fold_case": True}, {"strip": True}, {"fold_case": True, "strip": True})
+    graphs = [gk.read_edges(path, **options) for options in ways]
+    assert [graph.digest for graph in graphs] == digests and graphs[-1].vertices == both
+    path.write_text("from,to\nann,bob cy\n")
+    gpukit()
+    assert "in case or blanks" not in gpukit("graph", "import", path, "--out", out)[2]
+    path.write_text("1 2\n")
+    code, _, err = gpukit("graph", "import", path, "--out", out, "--strip", "--force")
+    assert code == 2 and "has numbers, no names; leave --fold-case and --strip out" in err
 
 
 def test_the_formats_are_listed(gpukit, capsys):

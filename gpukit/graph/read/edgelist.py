@@ -37,6 +37,8 @@ class ReadOptions:
         ``none``, or the character that begins a comment.
     skip_bad : int
         Lines to skip that are no edges.
+    fold_case, strip : bool
+        Whether names are read in lower case, and runs of blanks in them as one.
     suspects_first_line : bool
         Whether the first line can be something else than an edge: numbers of vertices and edges, or unknown titles.
     """
@@ -48,6 +50,8 @@ class ReadOptions:
     format: str | None = None
     comment: str | None = None
     skip_bad: int = 0
+    fold_case: bool = False
+    strip: bool = False
     suspects_first_line: bool = True
 
     def __post_init__(self) -> None:
@@ -144,6 +148,15 @@ class EdgeList:
         if stated != len(self.u) + self.bad:
             found = f"{name} has {len(self.u) + self.bad:,} edges"
             raise InputError(f"{found}, and {where} states {stated:,}; fetch it again, or take that line out")
+
+    def renamed(self, name: str, options: ReadOptions) -> "EdgeList":
+        """Return the edges with names as ``--fold-case`` and ``--strip`` have them; raises UsageError for numbers."""
+        if not (options.fold_case or options.strip):
+            return self
+        if self.labels is None:
+            raise UsageError(f"{name} has numbers, no names; leave --fold-case and --strip out")
+        labels, vertices = self.labels.merged(fold_case=options.fold_case, strip=options.strip)
+        return replace(self, labels=labels, u=vertices[self.u], v=vertices[self.v])
 
     def within(self, n: int, name: str, **known: Any) -> "EdgeList":
         """Return these edges as such between vertices 1 … n; raises InputError where one is outside."""

@@ -79,7 +79,7 @@ def read_edges(
     if options.format is not None and options.format not in FORMATS:
         raise UsageError(f"--format is {options.format[:40]!r}; {', '.join(FORMATS)} are allowed")
     if Path(path).is_dir() and tables.form_of(Path(path)) is not None:
-        return _read_folder(Path(path), options, weights)
+        return _read_folder(Path(path), options, weights).renamed(str(path), options)
     with ExitStack() as stack:
         source = Source(path, stack)
         kind, name = options.format or _format_of(source, options), source.name
@@ -90,6 +90,7 @@ def read_edges(
             listed = _TEXTS[kind](name, blocks, kind, options, weights, limit is None)
         else:
             listed = _READERS[kind](source, kind, options, weights, progress)
+        listed = listed.renamed(name, options)
         if limit is not None:
             return replace(_not_empty(name, listed), share=source.share())
         return replace(_not_empty(name, listed), digest=source.digest())
