@@ -14,13 +14,15 @@ _NO_INPUTS = ("state", "name", "graph")
 _KINDS = {"out_figure": "svg", "out_graph": "graph", "out_record": "json"}
 """Kinds of outputs that are not of the kind that a command writes."""
 
+_PICTURES = (b"%PDF-", b"\x89PNG\r\n")
+
 SIGNS: dict[str, tuple[str, Callable[[bytes], bool]]] = {
     "data": ("a data set packed by gzip", lambda first: first.startswith(b"\x1f\x8b")),
     "md": ("Markdown with a title", lambda first: first.startswith(b"# ")),
     "html": ("an HTML page", lambda first: first[:15].lower() == b"<!doctype html>"),
     "json": ("the record of a run", lambda first: first.startswith(b'{"params": ')),
     "record": ("the record of a benchmark", lambda first: first.startswith(b'{\n "benchmark": "')),
-    "svg": ("an SVG figure", lambda first: first.startswith(b"<?xml") and b"<!DOCTYPE svg" in first),
+    "svg": ("a figure", lambda first: first.startswith(_PICTURES) or b"<!DOCTYPE svg" in first),
     "tsv": ("a table with tabs", lambda first: b"\t" in first.partition(b"\n")[0] and b"\0" not in first),
 }
 """Kinds of files that are no artifacts: what each is called, and how its first bytes tell it."""

@@ -28,7 +28,7 @@ app = group("Tables, figures and a report page out of run records and artifacts.
 plot = group("Draw a figure out of a table.")
 app.add_typer(plot, name="plot")
 
-OutOption = Annotated[str, option("--out", "The SVG file to write.")]
+OutOption = Annotated[str, option("--out", "The figure to write: .svg, .pdf or .png.")]
 GraphOption = Annotated[str, option("--graph", "The graph to draw.")]
 TsvOption = Annotated[str, option("--out", "The TSV file to write.")]
 TablesOption = Annotated[list[str], option("--table KIND=FILE", "A table; repeat it.")]

@@ -92,7 +92,7 @@ def plot_scores(rows: list[Row], path: str) -> None:
     rows : list of dict
         A table of kind ``diversity-top``.
     path : str
-        The SVG file to write.
+        The file to write, as :func:`gpukit.report.figure.draw` does.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def plot_time(rows: list[Row], path: str) -> None:
     rows : list of dict
         A table of kind ``diversity-runs``.
     path : str
-        The SVG file to write.
+        The file to write, as :func:`gpukit.report.figure.draw` does.
 
     Raises
     ------

@@ -27,7 +27,7 @@ def plot_ego(egos_file: str, answers_file: str, path: str) -> None:
     answers_file : str
         A ``diversity`` artifact.
     path : str
-        The SVG file to write.
+        The file to write, as :func:`gpukit.report.figure.draw` does.
 
     Raises
     ------

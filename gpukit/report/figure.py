@@ -1,15 +1,25 @@
-"""Figures as SVG. Equal data give equal bytes: no date, no random ids."""
+"""Figures as SVG, PDF or PNG. Equal data give equal bytes: no date, no random ids."""
 
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from gpukit.errors import UsageError
-from gpukit.files import write_text
+from gpukit.files import replacing, write_text
 from gpukit.report.records import Row, of
 from gpukit.report.style import GRID, INK, MARKERS, MUTED, PAPER, SERIES
 from gpukit.report.text import label, printable
+
+FORMATS: dict[str, dict[str, None]] = {
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    "png": {"Software": None},
+}
+"""What a figure can be written as, by the end of its name; and what it must not say, for equal bytes."""
+
+PNG_DPI = 200
 
 
 @contextmanager
@@ -19,7 +29,7 @@ def draw(path: str, name: str, size: tuple[float, float]) -> Iterator[tuple[Any,
     Parameters
     ----------
     path : str
-        The SVG file to write.
+        The file to write: SVG, or what of :data:`FORMATS` its name ends in.
     name : str
         What ids in the file are derived from.
     size : (float, float)
@@ -28,8 +38,11 @@ def draw(path: str, name: str, size: tuple[float, float]) -> Iterator[tuple[Any,
     Raises
     ------
     UsageError
-        If matplotlib is not installed.
+        If matplotlib is not installed, or the name ends in what a figure is not written as.
     """
+    kind = Path(path).suffix.lower().removeprefix(".") or "svg"
+    if kind not in FORMATS:
+        raise UsageError(f"--out {path}: a figure is written as .svg, .pdf or .png; let the name end in one of them")
     try:
         import matplotlib
         from matplotlib.figure import Figure
@@ -38,6 +51,7 @@ def draw(path: str, name: str, size: tuple[float, float]) -> Iterator[tuple[Any,
     style: dict[Any, Any] = {
         "svg.fonttype": "none",
         "svg.hashsalt": printable(name),
+        "pdf.fonttype": 42,
         "text.usetex": False,
         "font.size": 9.5,
         "text.color": INK,
@@ -62,10 +76,14 @@ def draw(path: str, name: str, size: tuple[float, float]) -> Iterator[tuple[Any,
     with matplotlib.rc_context(style):
         figure = Figure(figsize=size, layout="constrained")
         yield figure, figure.add_subplot()
-        stream = io.StringIO()
-        figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
+        stream = io.BytesIO()
+        figure.savefig(stream, format=kind, metadata=FORMATS[kind], dpi=PNG_DPI)
+    if kind != "svg":
+        with replacing(path) as temporary:
+            Path(temporary).write_bytes(stream.getvalue())
+        return
     # The trailing blanks that matplotlib leaves in path data would trip up version control.
-    write_text(path, "\n".join(line.rstrip() for line in stream.getvalue().rstrip("\n").split("\n")) + "\n")
+    write_text(path, "\n".join(line.rstrip() for line in stream.getvalue().decode().rstrip("\n").split("\n")) + "\n")
 
 
 def legend(figure: Any, axes: Any, columns: int = 4, **options: Any) -> None:

@@ -92,7 +92,7 @@ def plot_spread(rows: list[Row], graph: str, model: str, path: str) -> None:
     graph, model : str
         The instance to draw.
     path : str
-        The SVG file to write.
+        The file to write, as :func:`gpukit.report.figure.draw` does.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def plot_runtime(rows: list[Row], path: str) -> None:
     rows : list of dict
         A table of kind ``runs``.
     path : str
-        The SVG file to write.
+        The file to write, as :func:`gpukit.report.figure.draw` does.
 
     Raises
     ------

@@ -76,7 +76,7 @@ def plot(rows: list[Row], graph: str, view: str, path: str) -> None:
     graph, view : str
         What to draw.
     path : str
-        The SVG file to write.
+        The file to write, as :func:`gpukit.report.figure.draw` does.
 
     Raises
     ------

@@ -160,7 +160,7 @@ def plot_curve(rows: list[Row], graph: str, quantity: str, path: str) -> None:
     graph, quantity : str
         What to draw.
     path : str
-        The SVG file to write.
+        The file to write, as :func:`gpukit.report.figure.draw` does.
 
     Raises
     ------
@@ -204,7 +204,7 @@ def plot_arrivals(rows: list[Row], path: str) -> None:
     rows : list of dict
         A table of kind ``kpar-arrivals``.
     path : str
-        The SVG file to write.
+        The file to write, as :func:`gpukit.report.figure.draw` does.
 
     Raises
     ------

@@ -51,7 +51,7 @@ def plot(rows: list[Row], graph: str, model: str, view: str, path: str) -> None:
     graph, model, view : str
         What to draw; the view is a key of :data:`VIEWS` or ``phases``.
     path : str
-        The SVG file to write.
+        The file to write, as :func:`gpukit.report.figure.draw` does.
 
     Raises
     ------

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gpukit.artifacts import write_metrics, write_seeds
+from gpukit.cli.app import main
 from gpukit.cli.report import labelled
 from gpukit.errors import InputError, UsageError
 from gpukit.report.gim import plot_runtime, plot_spread
@@ -136,6 +137,22 @@ def test_figures_and_page_are_equal_from_run_to_run(tables, tmp_path):
         page(tables, tmp_path / name)
         texts.append({path.name: path.read_text() for path in (tmp_path / name).iterdir()})
     assert texts[0] == texts[1] and len(texts[0]) == 3
+
+
+def test_a_figure_is_what_its_name_ends_in(tables, tmp_path, capsys):
+    words = ["report", "plot", "runtime", tables["runs"], "--out"]
+    for end, first in (("svg", b"<?xml"), ("pdf", b"%PDF-"), ("png", b"\x89PNG\r\n"), ("PDF", b"%PDF-")):
+        one, other = tmp_path / f"one.{end}", tmp_path / f"other.{end}"
+        for path in (one, other, one):  # a figure may replace a figure
+            assert main([*words, str(path)]) == 0
+        assert one.read_bytes().startswith(first) and one.read_bytes() == other.read_bytes()
+    capsys.readouterr()
+    assert main([*words, str(tmp_path / "x.jpg")]) == 2 and not (tmp_path / "x.jpg").exists()
+    told = "x.jpg: a figure is written as .svg, .pdf or .png; let the name end in one of them"
+    err = capsys.readouterr().err
+    assert told in err and err.count("\n") == 1
+    (tmp_path / "notes.pdf").write_text("mine")
+    assert main([*words, str(tmp_path / "notes.pdf")]) == 2 and (tmp_path / "notes.pdf").read_text() == "mine"
 
 
 def test_unknown_instance_has_no_figure(tables, tmp_path):

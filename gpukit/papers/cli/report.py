@@ -54,7 +54,7 @@ def item_(
     table: TablesOption,
     printed: Annotated[str, option("--printed PRINTED.tsv", "The values that the paper prints.")],
     out: TsvOption,
-    out_figure: Annotated[str, option("--figure", "The SVG file to write.")],
+    out_figure: Annotated[str, option("--figure", "The figure to write: .svg, .pdf or .png.")],
 ) -> None:
     """Rebuild a table or figure of a paper: what was measured beside what the paper prints."""
     rows = rebuild.rebuild(name, item, read_tables(table, KINDS), printed)

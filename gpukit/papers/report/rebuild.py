@@ -174,7 +174,7 @@ def plot_item(paper: str, item: str, rows: list[Row], path: str) -> None:
     rows : list of dict
         What it returned.
     path : str
-        The SVG file to write.
+        The file to write, as :func:`gpukit.report.figure.draw` does.
 
     Raises
     ------
