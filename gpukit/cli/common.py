@@ -209,6 +209,10 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
+LONG, FIRST = 20, 10
+"""Items that a list is printed whole with, and those that are printed of a longer one."""
+
+
 def cut_list(first: Sequence[str], total: int) -> str:
     """Return the first texts of a list for people; where these are not all, how many are left out, and who has them."""
     left = total - len(first)
@@ -216,10 +220,12 @@ def cut_list(first: Sequence[str], total: int) -> str:
 
 
 def print_table(lines: Mapping[str, Any]) -> None:
-    """Print titles and values, one line each."""
+    """Print titles and values, one line each; of a long list its first items, and how many are left out."""
     width = max((len(title) for title in lines), default=0)
     for title, value in lines.items():
-        text = ", ".join(map(quoted, value)) if isinstance(value, list | tuple) else str(value)
+        text = str(value)
+        if isinstance(value, list | tuple):
+            text = cut_list([*map(quoted, value[: FIRST if len(value) > LONG else LONG])], len(value))
         if not takes_utf8(sys.stdout):  # what it lacks is printed by a backslash; one of a name is to look different
             text = text.replace("\\", r"\\")
         print(f"{title:<{width}}  {text}")

@@ -29,7 +29,13 @@ class Wanted:
     """How good the seeds shall be, and how that is found out."""
 
     k: Annotated[int | None, option("-k --k K", "Number of seeds (of each round); or give --budget.")] = None
-    epsilon: Annotated[float, option("--epsilon E", "Accuracy of the guarantee, in [1e-6, 1).")] = settings.GIM_EPSILON
+    epsilon: Annotated[
+        float,
+        option(
+            "--epsilon E",
+            "How close to 1 - 1/e the guarantee must come, in [1e-6, 1); mostly --optimism draws more than that needs.",
+        ),
+    ] = settings.GIM_EPSILON
     model: options.ModelOption = options.MODEL
     bound: Annotated[settings.Bound, option("--bound", "How many RR sets are enough: OPIM-C or IMM.")] = (
         settings.default(settings.Bound)
@@ -37,7 +43,10 @@ class Wanted:
     rounds: options.RoundsOption = 1
     optimism: Annotated[
         str,
-        option("--optimism E|off", "OPIM-C: draw sets until noise flatters the choice by so little (a share), or not."),
+        option(
+            "--optimism E|off",
+            "OPIM-C: draw sets until noise flatters the choice by so little (a share), or not; what changes the seeds.",
+        ),
     ] = str(settings.GIM_OPTIMISM)
     max_members: Annotated[
         int, option("--max-members N", "Most members of the RR sets to choose from; then what is found must do.")

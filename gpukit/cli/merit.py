@@ -195,7 +195,7 @@ def _finish_step(run: Run, campaign: Any) -> None:
         "seeds": [v for one in rounds for v in graph.original(one.batch).tolist()],
     }
     lines = {
-        "next batch": batch if batch else "none: the target is reached",
+        "next batch": ", ".join(map(quoted, batch)) or "none: the target is reached",
         "activated": f"{activated:,} of {campaign.params.eta:,} in {counted(len(rounds) - campaign.pending, 'round')}",
         "cost": f"{costs.amount(spent):,.2f} with this batch" if batch else f"{costs.amount(spent):,.2f}",
     }

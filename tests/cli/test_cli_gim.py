@@ -35,6 +35,24 @@ def folder(tmp_path, graph, monkeypatch):
     return tmp_path
 
 
+def test_long_lists_are_cut_where_people_read_them(record, good, folder):
+    for k, shown in ((20, 20), (21, 10)):
+        words = ("run", "G.h5", "--out", "S.h5", "-k", k)
+        seeds = [str(one) for one in record(*words)["seeds"]]
+        told = ", ".join(seeds[:shown]) + (f", … and {k - shown} more (--json has all)" if shown < k else "")
+        assert f"{told}\n" in good(*words) and len(seeds) == k
+
+
+def test_epsilon_states_what_optimism_has_proven_already(record, folder):
+    """As docs/howto-seeds.md says: more sets change the seeds or their worth, and another ε alone does not."""
+    words = ("run", "G.h5", "--out", "S.h5", "-k", 5)
+    loose, close = (record(*words, "--epsilon", epsilon) for epsilon in (0.3, 0.02))
+    assert loose["seeds"] == close["seeds"] and loose["rr_sets"] == close["rr_sets"]
+    assert record(*words, "--optimism", 0.004)["rr_sets"] > loose["rr_sets"]
+    alone = [record(*words, "--optimism", "off", "--epsilon", epsilon)["rr_sets"] for epsilon in (0.3, 0.02)]
+    assert alone[0] < alone[1]
+
+
 def test_record_and_artifact(record, folder, graph):
     found = record("run", "G.h5", "--out", "S.h5", "-k", 4, "--epsilon", 0.2, "--min-sets", 500, "--seed", 3)
     expected = maximise(graph, Params(k=4, epsilon=0.2, min_sets=500, seed=3))
