@@ -287,7 +287,7 @@ class Seeds(Answer):
         if self.spread_estimate is not None:
             told.append(f"spread     {self.spread_estimate:,.2f} (estimate)")
         if self.guarantee is not None:
-            told.append(f"guarantee  {self.guarantee:.4f} of the best possible")
+            told.append(f"guarantee  {self.guarantee:.4f} of the best possible if edges have these probabilities")
         return told
 
 

@@ -169,14 +169,15 @@ class Session:
         if threads != device.threads:
             device = replace(device, threads=threads)
         self.timer.sync = synchroniser(device)
-        self.device = device
+        said, self.device = self.device, device
         if device.kind == "cuda" and gpu_limit != [self.gpu_memory] * (self.gpu_memory is not None):
             from gpukit.device.arrays import limit_memory
 
             limit_memory(self.gpu_memory, device.gpus)
         gpus = f"{len(device.gpus)} × {device.name}"
         where = gpus if device.kind == "cuda" else f"{counted(threads, 'thread')} of {device.name}"
-        _log.info("device %s: %s (%s)", device.kind, where, device.reason)
+        if device != said:
+            _log.info("device %s: %s (%s)", device.kind, where, device.reason)
         return device
 
     def has_faster(self) -> bool:

@@ -14,6 +14,7 @@ from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.gim_common import need_edges, optimism_of, summary_of
 from gpukit.cli.gim_shards import sample, select
+from gpukit.cli.gim_sweep import read_under, sweep
 from gpukit.cli.options import option
 from gpukit.cli.vertices import vertex_costs, vertex_list, vertex_weights
 from gpukit.graph.trifle import one_edge
@@ -82,21 +83,41 @@ USUAL: dict[str, str] = {
 
 @app.command("run")
 @with_run("out", *DEVICE, "seed", writes="seeds", estimate=needs.rr_sets)
-def run_(run: Run, graph_file: options.GraphArgument, wanted: Wanted, limits: Limits) -> None:
+def run_(
+    run: Run,
+    graph_file: options.GraphArgument,
+    wanted: Wanted,
+    limits: Limits,
+    weights: Annotated[
+        str | None,
+        option(
+            "--weights A,B,…",
+            "Edge probabilities instead of the graph's, as `graph import` takes them; of several the seeds of each, "
+            "what these reach under each, and how many they share.",
+        ),
+    ] = None,
+) -> None:
     """Find k seeds, or seeds within a budget, of large expected spread, and say how good they are."""
-    find(run, graph_file, wanted, limits)
+    find(run, graph_file, wanted, limits, weights=weights)
 
 
 def find(
-    run: Run, graph_file: Path, wanted: Wanted, limits: Limits, ways: Mapping[str, str] = USUAL, methods_of: Any = None
-) -> None:
+    run: Run, graph_file: Path, wanted: Wanted, limits: Limits, ways: Mapping[str, str] = USUAL, methods_of: Any = None,
+    weights: str | None = None,
+) -> None:  # fmt: skip
     """Find seeds; ``methods_of`` returns the methods for parameters and a device, where it is not the usual ones."""
     asked = {**vars(wanted), "optimism": optimism_of(wanted.optimism), **ways}
     run.params = {name: value for name, value in asked.items() if name != "selection"} | {"budget": limits.budget}
     check_limits(wanted.k, limits.budget, limits.costs)
     budget = None if limits.budget is None else budget_units(limits.budget)
     settings.check_gim_epsilon(wanted.epsilon, "--epsilon")
-    graph, _ = run.read_graph(graph_file, tables=wanted.model == "ic" and ways["sampler"] == "skip")
+    tables = wanted.model == "ic" and ways["sampler"] == "skip"
+    graphs = {}
+    if weights is None:
+        run.read_graph(graph_file, tables=tables)
+    else:
+        graphs = read_under(run, graph_file, weights, tables=tables)
+    graph = run.graph
     with run.phase("read"):
         given, decimals = _read_limits(run, graph, limits)
     with run.phase("load"):
@@ -104,10 +125,15 @@ def find(
 
         params = Params(**asked, **given, budget=budget, seed=run.seed)
     methods = None if methods_of is None else partial(methods_of, params)
+    if len(graphs) > 1:
+        sweep(run, graphs, params, decimals)
+        return
     artifact, result = maximise(run, params, decimals=decimals, methods=methods)
     run.put(artifact)
     record = record_of(graph.original(result.seeds).tolist(), result)
-    run.finish({**record, "selection": ways["selection"]}, summary_of(record, graph.n))
+    run.finish(
+        {**record, "selection": ways["selection"]}, summary_of(record, graph.n, f"{params.model} with {graph.weights}")
+    )
 
 
 @app.command("baseline")

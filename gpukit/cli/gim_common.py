@@ -18,8 +18,8 @@ def optimism_of(text: str) -> float | None:
         raise UsageError(f"--optimism: {text[:40]!r} is neither a number in (0, 1) nor off") from None
 
 
-def summary_of(record: dict[str, Any], n: int) -> dict[str, Any]:
-    """Return what people read; ``n`` is the number of vertices."""
+def summary_of(record: dict[str, Any], n: int, under: str) -> dict[str, Any]:
+    """Return what people read; ``n`` is the number of vertices, ``under`` the model that it holds under."""
     lines = {"seeds": record["seeds"]}
     if "rounds" in record:
         lines["rounds"] = record["rounds"]
@@ -37,7 +37,7 @@ def summary_of(record: dict[str, Any], n: int) -> dict[str, Any]:
     if record["guarantee"] is None:
         lines["guarantee"] = "none"
     else:
-        kept = f"{record['guarantee']:.4f} of the best possible, {record['guarantee_kind']}"
+        kept = f"{record['guarantee']:.4f} of the best possible under {under}, {record['guarantee_kind']}"
         lines["guarantee"] = f"{kept}, except with probability 1 in {n:,}"
     return lines
 

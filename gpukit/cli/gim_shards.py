@@ -139,7 +139,7 @@ def select(
     run.graph = SimpleNamespace(n=sets.n, m=sets.m)
     original = numbers if sets.labels is None else sets.labels.texts(result.seeds)
     record = record_of(original.tolist(), result)
-    run.finish(record, summary_of(record, sets.n))
+    run.finish(record, summary_of(record, sets.n, sets.model))
 
 
 def _read(paths: Sequence[Path]) -> "tuple[list[Shard], RRSets]":

@@ -49,7 +49,7 @@ def guarded(callback: Callable[..., Any]) -> Callable[..., Any]:
             raise UsageError(f"two outputs have the one name {twice[0]}; give each its own")
         if writes is not None and not values["force"]:
             for name, path in outputs:
-                _check_kind(path, _KINDS.get(name.removesuffix("s"), writes))
+                check_kind(path, _KINDS.get(name.removesuffix("s"), writes))
         return callback(**values)
 
     return checked
@@ -90,7 +90,7 @@ def check_out(path: PathLike, inputs: Iterable[str] = ()) -> None:
     check_target(path)
 
 
-def _check_kind(path: PathLike, writes: str) -> None:
+def check_kind(path: PathLike, writes: str) -> None:
     """Check that an output replaces nothing of another kind."""
     from gpukit.artifacts.kept import check_replaced, first_bytes, would_lose
 

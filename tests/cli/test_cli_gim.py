@@ -5,6 +5,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
+import gpukit as gk
 from gpukit.api.session import Session
 from gpukit.artifacts import read_header, read_rrsets, read_seeds, write_graph
 from gpukit.artifacts.store import read as artifact_of
@@ -51,6 +52,41 @@ def test_epsilon_states_what_optimism_has_proven_already(record, folder):
     assert record(*words, "--optimism", 0.004)["rr_sets"] > loose["rr_sets"]
     alone = [record(*words, "--optimism", "off", "--epsilon", epsilon)["rr_sets"] for epsilon in (0.3, 0.02)]
     assert alone[0] < alone[1]
+
+
+def test_seeds_under_several_probabilities(record, good, run, folder, graph):
+    words = ["run", "G.h5", "-k", 3, "--seed", 2, "--out"]
+    schemes = ["wc", "const:0.05", "const:0.9"]
+    found = record(*words, "T.h5", "--weights", ",".join(schemes))["sweep"]
+    assert [one["weights"] for one in found] == schemes
+    for one, scheme in zip(found, schemes, strict=True):
+        name = f"G-{scheme.replace(':', '-')}.h5"
+        write_graph(name, gk.Graph(graph).with_weights(scheme).csr)
+        alone = record("run", name, *words[2:], "A.h5")
+        assert alone["seeds"] == one["seeds"] and alone["guarantee"] == one["guarantee"]
+        assert (folder / "A.h5").read_bytes() == (folder / one["written"]).read_bytes(), "as of a graph imported so"
+        good(*words, "B.h5", "--weights", scheme)
+        assert (folder / "A.h5").read_bytes() == (folder / "B.h5").read_bytes()
+        for other, reached, stderr, common in zip(
+            found, *(one[key] for key in ("reached", "stderr", "common")), strict=True
+        ):
+            under = gk.Graph(graph).with_weights(other["weights"])
+            spread = gk.estimate_spread(under, one["seeds"], seed=9)
+            assert abs(spread.mean - reached) <= 5 * (spread.stderr**2 + stderr**2) ** 0.5 + 1e-9
+            assert common == len(set(one["seeds"]) & set(other["seeds"]))
+    assert found[0]["reached"][0] < found[0]["reached"][2]
+    told = good(*words, "T.h5", "--weights", ",".join(schemes))
+    assert "spread under" in told and "shared with seeds" in told and "guarantee, each under its own" in told
+    assert " of the best possible under ic with wc, certified, except with probability 1 in" in good(*words, "A.h5")
+    for text, code, message in (
+        ("wc,wc", 2, "--weights wc,wc names one twice"),
+        ("wc,no", 2, "--weights no: choose wc"),
+        ("wc,file", 2, "the graph has weights wc and cannot be given weights file"),
+    ):
+        got, out, err = run(*words, "T.h5", "--weights", text)
+        assert (got, out) == (code, "") and message in err.splitlines()[-1]
+    (folder / "T-wc.h5").write_text("mine")
+    assert run(*words, "T.h5", "--weights", "wc,const:0.1")[0] == 2 and (folder / "T-wc.h5").read_text() == "mine"
 
 
 def test_record_and_artifact(record, folder, graph):

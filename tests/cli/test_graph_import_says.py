@@ -5,6 +5,7 @@ import json
 import pytest
 
 import gpukit as gk
+from gpukit.artifacts import read_graph
 
 
 @pytest.fixture
@@ -155,3 +156,33 @@ def test_info_prints_a_line_a_fact(gpukit, tmp_path, capsys):
 
     assert main(["graph", "info", str(tmp_path / "g.h5")]) == 0
     assert f"digest                    {digest}" in capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("words", "named", "shares", "told"),
+    [
+        ("--weights file --scale max", "sum", [1, 20 / 173], "2 parallel edges merged: their weights are added"),
+        ("--weights file --scale max --parallel-edges max", "merge", [1, 0.2], "the largest weight counts"),
+        ("--weights file --scale max --parallel-edges first", "first", [1, 20 / 60], "the first line of each counts"),
+        ("--weights file --scale max --parallel-edges combine", "combine", None, "each is a chance of its own"),
+        ("", "merge", None, "2 parallel edges merged: an edge counts once"),
+        ("--parallel-edges first", "first", None, "2 parallel edges merged: an edge counts once"),
+    ],
+)
+def test_mails_of_several_rows(gpukit, tmp_path, words, named, shares, told):
+    """60, 13 and 100 mails from ann to bob are 173, and the import says what it did with the rows."""
+    (tmp_path / "mails.csv").write_text("from,to,mails\nann,bob,60\nann,bob,13\nann,bob,100\nbob,cy,20\n")
+    file = tmp_path / "g.h5"
+    weighted = ("--columns", "from,to,mails") if "file" in words else ("--columns", "from,to")
+    words = words.split()
+    code, record, err = gpukit("graph", "import", tmp_path / "mails.csv", *weighted, "--out", file, *words, "--json")
+    assert (code, record["params"]["parallel_edges"]) == (0, named) and err.count(told) == 1
+    if shares:
+        assert (read_graph(file).probabilities + 1.0).tolist() == pytest.approx([2**32 * p for p in shares], abs=1)
+    options = dict(zip((one[2:].replace("-", "_") for one in words[::2]), words[1::2], strict=True))
+    options |= {"source": "from", "target": "to"} | ({"weight": "mails"} if "file" in words else {})
+    assert gk.read_edges(tmp_path / "mails.csv", **options).digest == record["digest"]
+    if "file" in words:
+        ends, counts = (["ann"] * 3 + ["bob"], ["bob"] * 3 + ["cy"]), [60, 13, 100, 20]
+        how = {name: options[name] for name in ("scale", "parallel_edges") if name in options}
+        assert gk.from_edges(*ends, counts, **how).digest == record["digest"]
