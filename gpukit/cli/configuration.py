@@ -160,12 +160,13 @@ def lacking(entry: Mapping[str, Any]) -> str:
     UsageError
         If there is no such data set.
     """
-    from gpukit.datasets.catalogue import find_dataset
+    from gpukit.datasets import find_dataset, local_copy
 
     if not entry["real"]:
         return ""
     dataset = find_dataset(entry["real"])
-    return "" if dataset.url or dataset.shipped else dataset.note or "no address of it is known"
+    there = dataset.url or dataset.shipped or local_copy(dataset)
+    return "" if there else dataset.note or "no address of it is known"
 
 
 def _check_origin(entry: dict[str, Any], places: Sequence[Path]) -> None:
@@ -191,14 +192,14 @@ def _check_origin(entry: dict[str, Any], places: Sequence[Path]) -> None:
                 "weights is file, but a generated graph has no file; choose wc, const:P, trivalency, "
                 "uniform:LO:HI or none"
             )
-        if entry["undirected"]:
+        if entry["undirected"] and not entry["real"]:
             raise InputError("undirected is for edge lists; say --undirected in generate, where the model has it")
         _check_generator(entry["generate"])
     elif entry["fetch"]:
-        from gpukit.datasets.catalogue import find_dataset
+        from gpukit.datasets import find_dataset, local_copy
 
         dataset = find_dataset(entry["fetch"])
-        if not (dataset.url or dataset.shipped):
+        if not (dataset.url or dataset.shipped or local_copy(dataset)):
             raise InputError(
                 f"fetch: {dataset.name} cannot be downloaded; get it from {dataset.page} and name it in edges"
             )

@@ -1,6 +1,6 @@
 """The graphs of the five papers: a catalogue, and how to get them."""
 
 from gpukit.datasets.catalogue import Dataset, find_dataset, load_catalogue, shipped_file
-from gpukit.datasets.download import Fetched, fetch
+from gpukit.datasets.download import Fetched, fetch, local_copy
 
-__all__ = ["Dataset", "Fetched", "fetch", "find_dataset", "load_catalogue", "shipped_file"]
+__all__ = ["Dataset", "Fetched", "fetch", "find_dataset", "load_catalogue", "local_copy", "shipped_file"]

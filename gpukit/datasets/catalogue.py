@@ -82,8 +82,11 @@ class Dataset:
         Raises
         ------
         InputError
-            If they are not those of the data set; rounded ones are not compared.
+            If they are not those of the data set; rounded ones are not compared, and an undirected edge may be listed
+            once.
         """
+        if self.undirected and 2 * m == self.m:
+            m = self.m
         if not self.approximate and (n, m) != (self.n, self.m):
             raise InputError(
                 f"{path} has {n:,} vertices and {m:,} edge lines, but {self.name} has {self.n:,} and {self.m:,}; give "

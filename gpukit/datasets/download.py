@@ -29,8 +29,14 @@ class Fetched:
     verified: bool
 
 
+def local_copy(dataset: Dataset) -> Path | None:
+    """Return a data set's gzipped edge list in the folder ``GPUKIT_DATA``, ``NAME.txt.gz`` or ``NAME-ANY.txt.gz``."""
+    folder = os.environ.get("GPUKIT_DATA", "")
+    return min(Path(folder).glob(f"{dataset.name}[.-]*gz"), default=None) if folder else None
+
+
 def fetch(dataset: Dataset, out: Path, progress: Progress | None = None) -> Fetched:
-    """Write the edge list of a data set to ``out``.
+    """Write the edge list of a data set to ``out``: the shipped file, a local copy, or a download.
 
     Parameters
     ----------
@@ -52,6 +58,11 @@ def fetch(dataset: Dataset, out: Path, progress: Progress | None = None) -> Fetc
     try:
         if dataset.shipped:
             return _copy(dataset, out, progress)
+        if local := local_copy(dataset):
+            with replacing(out) as temporary:
+                shutil.copyfile(local, temporary)
+                size, digest = _digest(Path(temporary))
+            return Fetched(size, digest, str(local), digest == dataset.sha256)
         if not dataset.url:
             hint = f"; see {dataset.page}" if dataset.page else ""
             raise InputError(f"{dataset.name} cannot be downloaded{hint}; {_alternative(dataset)}")

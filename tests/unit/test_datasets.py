@@ -1,11 +1,12 @@
 """The catalogue of data sets, and the shipped files."""
 
+import gzip
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from gpukit.datasets import fetch, find_dataset, load_catalogue, shipped_file
+from gpukit.datasets import fetch, find_dataset, load_catalogue, local_copy, shipped_file
 from gpukit.errors import InputError, UsageError
 from gpukit.graph import generators
 from gpukit.graph.build import build_graph
@@ -26,6 +27,33 @@ def test_every_paper_has_its_graphs():
         "structural-diversity": 8,
     }
     assert {paper for d in CATALOGUE.values() for paper in d.used_by} == PAPERS
+
+
+@pytest.mark.parametrize(("name", "printed"), [("NetHEPT", 32_235), ("NetPHY", 180_826)])
+def test_imgpu_counts_ordered_pairs(name, printed):
+    with gzip.open(shipped_file(CATALOGUE[name]), "rt") as lines:
+        assert len({line.strip() for line in lines if not line.startswith("#")}) == printed
+
+
+def test_an_undirected_graph_may_be_listed_once(tmp_path):
+    both_ways, once_only = find_dataset("loc-Gowalla"), find_dataset("wiki-Vote")
+    both_ways.check_sizes(tmp_path, both_ways.n, both_ways.m)
+    both_ways.check_sizes(tmp_path, both_ways.n, both_ways.m // 2)
+    for dataset, lines in ((both_ways, both_ways.m // 2 + 1), (once_only, once_only.m // 2)):
+        with pytest.raises(InputError, match="edge lines, but"):
+            dataset.check_sizes(tmp_path, dataset.n, lines)
+
+
+def test_a_local_copy_is_taken_by_its_name(tmp_path, monkeypatch):
+    dataset = find_dataset("com-DBLP")
+    monkeypatch.setenv("GPUKIT_DATA", str(tmp_path))
+    (tmp_path / "com-DBLP2.txt.gz").write_bytes(b"another")
+    assert local_copy(dataset) is None
+    (tmp_path / "com-DBLP.txt.gz").write_bytes(b"edges")
+    found = fetch(dataset, tmp_path / "out.gz")
+    assert (tmp_path / "out.gz").read_bytes() == b"edges" and found.source == str(tmp_path / "com-DBLP.txt.gz")
+    monkeypatch.delenv("GPUKIT_DATA")
+    assert local_copy(dataset) is None
 
 
 @pytest.mark.parametrize("name", CATALOGUE)

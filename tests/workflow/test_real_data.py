@@ -140,6 +140,22 @@ def test_a_file_of_another_size_is_refused_at_the_first_time(build, server):
     assert not list((folder / "results/graphs").glob("com-Orkut*"))
 
 
+def test_a_local_copy_goes_before_a_download_and_has_the_size_of_the_catalogue(build, server, monkeypatch):
+    run, folder = build
+    monkeypatch.setenv("GPUKIT_DATA", str(folder / "copies"))
+    (folder / "copies").mkdir()
+    # What no server has is taken, too; a copy of another size is refused.
+    (folder / "copies/gone.txt.gz").write_bytes(GOOD)
+    (folder / "copies/toy-short.txt.gz").write_bytes(SHORT)
+    asked = server.asked
+    code, text = run()
+    assert code == 1 and "edge lines, but toy has 900 and 3,600" in " ".join(text.split()) and "a stand-in" not in text
+    (folder / "copies/toy-short.txt.gz").write_bytes(GOOD)
+    code, text = run("again")
+    assert code == 0 and server.asked == asked, text
+    assert '"generator"' not in (folder / "again/graphs/soc-Pokec.json").read_text()
+
+
 def test_without_the_switch_nothing_is_fetched(build, server):
     run, _ = build
     asked = server.asked
