@@ -33,12 +33,12 @@ COMMANDS = {
         "gim,degree,degree-discount,imm",
     ),
     "imgpu": ("-k", 2, "--worlds", 20, "--repeat", 3, "--mixgreedy", "--switches"),
-    "kpar": ("-k", "2,3", "--queries", 3, "--batch", 3, "--fora", 2, "--speedppr", 2, "--on-threads", 2),
+    "kpar": ("-k", "2,3", "--queries", 3, "--batch", 3, "--fora", 2, "--on-threads", 2),
     "kpar-quality": ("-k", "2", "--queries", 2),
     "merit": ("--eta", 10, "-b", 2, "--models", "ic", "--methods", "merit", "--worlds", 3),
     "diversity": ("--models", "comp", "--methods", "score,search,bc-div,steal", "-k", 2, "-t", 2, "--sample", 3),
 }
-FIGURES = {"gim": 1, "gim-quality": 16, "imgpu": 8, "kpar": 15, "kpar-quality": 18, "merit": 1, "diversity": 4}
+FIGURES = {"gim": 1, "gim-quality": 16, "imgpu": 8, "kpar": 13, "kpar-quality": 18, "merit": 1, "diversity": 4}
 """How many figures a comparison of one graph has."""
 
 
@@ -110,7 +110,7 @@ SMALL = {
     "gim": ("--models", "ic", "--bounds", "opim", "--epsilon", 0.4, "--repeat", 1),
     "gim-quality": ("--methods", "degree", "--error", 0.1),
     "imgpu": ("--modes", "fixed", "--worlds", 20, "--repeat", 1, "--mixgreedy"),
-    "kpar": ("--queries", 2, "--batch", 2, "--fora", 2, "--speedppr", 2),
+    "kpar": ("--queries", 2, "--batch", 2, "--fora", 2),
     "kpar-quality": ("--queries", 2),
     "merit": ("--models", "ic", "--methods", "merit", "--worlds", 1),
     "diversity": ("--methods", "search,mcpu-div", "--repeat", 1),
@@ -281,11 +281,11 @@ def test_quality_says_what_is_wrong(run, folder, words, says):
 
 
 def test_batches_of_kpar_are_timed_as_often_as_asked(record, folder):
-    words = ("kpar", "graphs/G.h5", "-k", 2, "--queries", 2, "--batch", 3, "--fora", 1, "--speedppr", 1, *CPU)
+    words = ("kpar", "graphs/G.h5", "-k", 2, "--queries", 2, "--batch", 3, "--fora", 1, *CPU)
     for more, times in ((("--on-threads", 1), 2), (("--on-threads", 1, "--repeat", 4), 4), (("--repeat", 1), 1)):
         found = record(*words, *more)
         (one,) = found["runs"]
         both = [one["on_threads"][name] for name in ("kpar", "fora")] if "on_threads" in one else []
-        timed = [one["batch"][0], one["fora"], one["speedppr"], *both]
+        timed = [one["batch"][0], one["fora"], *both]
         assert [len(part["each_ms_per_query"]) for part in timed] == [times] * len(timed)
         assert one["batch"][0]["ms_per_query"] == min(one["batch"][0]["each_ms_per_query"])

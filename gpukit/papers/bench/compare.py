@@ -166,12 +166,12 @@ def _kpar(run: Mapping[str, Any]) -> Found:
     asked = dict(run.get("params", {}))
     # Records without a depth are of queries that take no second look; rivals know none.
     depth = asked.pop("depth", "auto")
-    settings = {"kpar": asked | {"depth": depth}, "fora": asked, "speedppr": asked}
+    settings = {"kpar": asked | {"depth": depth}, "fora": asked}
     for name, spent in run["preprocessing"].items():
         if name.endswith("_s"):
             yield asked, name, Figure.of(spent)
     # Rivals were timed once both ways.
-    rivals = [(name, run[name]) for name in ("fora", "speedppr") if name in run]
+    rivals = [("fora", run["fora"])] if "fora" in run else []
     one_by_one = [("kpar", one) for one in run["latency"]] + rivals
     at_once = [("kpar", one) for one in run["batch"]] + rivals
     for name, one in one_by_one:

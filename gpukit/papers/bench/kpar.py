@@ -62,7 +62,7 @@ def on_host(graph: Graph) -> Graph:
 
 
 class Bench:
-    """kPAR, FORA+ and SpeedPPR on one graph and device.
+    """kPAR and FORA+ on one graph and device.
 
     Parameters
     ----------
@@ -167,22 +167,6 @@ class Bench:
             "queries": len(sources),
             **seconds,
             "walks": int(index.places[-1]),
-            **_asked(ask, sources, self.repeat),
-        }
-
-    def speedppr(self, k: int, sources: Sources) -> dict[str, Any]:
-        """Return index time, latency and throughput of SpeedPPR on CPU threads."""
-        from gpukit.papers.kpar.speedppr import speedppr, speedppr_index
-
-        seconds: dict[str, float] = {}
-        with _clock(seconds, "index_s", self.device):
-            index = speedppr_index(self.graph, self.params, seed=self.seed, threads=self.device.threads)
-        ask = partial(speedppr, self.graph, index, k=k, threads=self.device.threads)
-        return {
-            "k": k,
-            "queries": len(sources),
-            **seconds,
-            "walks": len(index.ends),
             **_asked(ask, sources, self.repeat),
         }
 

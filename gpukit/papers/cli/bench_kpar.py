@@ -41,15 +41,12 @@ def kpar(
         bool, option("--any-source", "Ask from any vertex; otherwise from those with out-edges.")
     ] = False,
     fora: Annotated[int, option("--fora", "Queries asked of FORA+ on the same device.", min=0)] = 20,
-    speedppr: Annotated[
-        int, option("--speedppr", "Queries asked of SpeedPPR, which runs on the CPU alone.", min=0)
-    ] = 20,
     on_threads: Annotated[
         int, option("--on-threads", "Queries of kPAR and FORA+ on CPU threads; give one a thread.", min=0)
     ] = 0,
     kept: Kept,
 ) -> None:
-    """Time top-k personalised PageRank, warm: ranking, index, single queries, batches, FORA+ and SpeedPPR."""
+    """Time top-k personalised PageRank, warm: ranking, index, single queries, batches, FORA+."""
     asked_ks = KS if ks is None else ks
     run.params = {"k": asked_ks, "epsilon": epsilon, "depth": depth, "repeat": repeat}
     if not graphs and not rmat:
@@ -86,9 +83,6 @@ def kpar(
         if fora:
             found["fora"] = bench.fora(lengths[-1], many.part(0, min(fora, batch)))
             record.lines[f"{name} FORA+"] = f"{found['fora']['mean_ms']:.3f} ms a query"
-        if speedppr and where.kind == "cpu":
-            found["speedppr"] = bench.speedppr(lengths[-1], many.part(0, min(speedppr, batch)))
-            record.lines[f"{name} SpeedPPR"] = f"{found['speedppr']['mean_ms']:.3f} ms a query"
         record.add(facts, found | {"peak_memory": peak_memory(where)})
     record.finish()
 
