@@ -26,7 +26,7 @@ def reading(graph, how):
 
 def levels(graph):
     """Return how many levels a graph has, and how many of fewer than 100 components."""
-    rows = csv.DictReader((RESULTS / "paper-small" / "imgpu" / "figure-4.tsv").open(), delimiter="\t")
+    rows = csv.DictReader((RESULTS / "imgpu-directed" / "figure-4.tsv").open(), delimiter="\t")
     sizes = [float(row["ours"]) for row in rows if (row["graph"], row["quantity"]) == (graph, "nodes of the level")]
     return len(sizes), sum(size < 100 for size in sizes)
 

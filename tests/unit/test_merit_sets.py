@@ -2,6 +2,7 @@
 
 from collections import Counter
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -19,6 +20,15 @@ from gpukit.worlds.reverse import prepare
 
 RUNS = 40_000
 PrintedSets = partial(CpuSets, make_update=PrintedUpdate)
+
+
+def test_roots_split_by_the_mean_have_another_law():
+    # Lemma 3.4 with V = 0 … 4, the root 0, the set {0, 1, 2}, and two new roots: k_Δ = 2 · (5 - 3)/(5 - 1) = 1 of them
+    # is from outside the set. Of the six pairs that are drawn from all vertices with equal chance, {1, 2} never comes.
+    inside, outside = {1, 2}, {3, 4}
+    split = {frozenset({u, v}) for u in inside for v in outside}
+    drawn = {frozenset(pair) for pair in combinations(inside | outside, 2)}
+    assert drawn - split == {frozenset(inside), frozenset(outside)} and len(drawn) == 6
 
 
 class Pair:

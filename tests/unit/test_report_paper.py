@@ -15,9 +15,9 @@ from gpukit.papers.report.tables import make_table
 ROOT = Path(__file__).resolve().parents[2]
 HEADER = "item\tgraph\tmethod\tx\tquantity\tunit\tpaper\n"
 GRAPHS = [
-    {"graph": "toy", "data": "real", "n_vertices": 30, "m_edges": 46},
-    {"graph": "big", "data": "stand-in: rmat, vertices 9", "n_vertices": 9, "m_edges": 20},
-    {"graph": "ba-2", "data": "stand-in: ba, attach 2", "n_vertices": 10, "m_edges": 17},
+    {"graph": "toy", "data": "real", "n_vertices": 30, "m_edges": 46, "edge_lines": 0},
+    {"graph": "big", "data": "stand-in: rmat, vertices 9", "n_vertices": 9, "m_edges": 20, "edge_lines": 0},
+    {"graph": "ba-2", "data": "stand-in: ba, attach 2", "n_vertices": 10, "m_edges": 17, "edge_lines": 0},
 ]
 
 
@@ -28,6 +28,7 @@ def printed(paper):
 
 def cell(graph, method, seconds, **changes):
     row = {"graph": graph, "method": method, "model": "ic", "k": 50, "epsilon": 0.05, "rounds": 1, "sampler": "skip"}
+    row |= {"sets_are": "skip, grid"}
     row |= {
         "block": 32,
         "grid": 0,
@@ -90,21 +91,22 @@ def measure(method, value, **changes):
 def test_diversity_rows_are_named_by_what_ran(tmp_path):
     (tmp_path / "p.tsv").write_text(HEADER + "table-2\ttoy\tmgpu-div-d\t\ttime, truss\ts\t5\n")
     gpu = {"device": "cuda", "device_name": "G", "threads": 0}
-    runs = [measure("cpu-div", 8.0), measure("full", 3.0), measure("full", 2.0, gpus=1, **gpu)]
-    runs += [measure("full", value, gpus=4, balance="dynamic", **gpu) for value in (0.5, 1.5)]
+    runs = [measure("cpu-div", 8.0), measure("whole", 3.0), measure("whole", 2.0, gpus=1, **gpu)]
+    runs += [measure("whole", value, gpus=4, balance="dynamic", **gpu) for value in (0.5, 1.5)]
     tables = {"graphs": GRAPHS, "diversity-measures": runs}
     rows = rebuild("diversity", "table-2", tables, str(tmp_path / "p.tsv"))
     times = {row["method"]: (row["ours"], row["paper"]) for row in found(rows, quantity="time, truss")}
-    assert times == {"cpu-div": ("8", NA), "full": ("3", NA), "gpu-div": ("2", NA), "mgpu-div-d": ("1", "5")}
+    assert times == {"cpu-div": ("8", NA), "whole": ("3", NA), "gpu-div": ("2", NA), "mgpu-div-d": ("1", "5")}
     (speed,) = found(rows, quantity="speed-up over cpu-div, truss")
     assert (speed["method"], speed["ours"]) == ("mgpu-div-d", "8")
-    tables["diversity-measures"] += [measure("full", 4.0, gpus=4, balance="none", **gpu), measure("search", 0.5)]
+    tables["diversity-measures"] += [measure("whole", 4.0, gpus=4, balance="none", **gpu), measure("search", 0.5)]
+    tables["diversity-measures"].append(measure("full", 3.0))
     rows = rebuild("diversity", "table-5", tables, str(tmp_path / "p.tsv"))
     assert {row["method"]: row["ours"] for row in rows} == {"no-multiple-gpu": "0.5", "no-pruning": "6"}
     rows = rebuild("diversity", "figure-8", tables, str(tmp_path / "p.tsv"))
     assert found(rows, method="cpu-div")[0]["ours"] == "3.75"
     rows = rebuild("diversity", "figure-7", tables, str(tmp_path / "p.tsv"))
-    assert found(rows, method="full")[0]["setting"].startswith("one device samples nothing")
+    assert found(rows, method="whole")[0]["setting"].startswith("one device samples nothing")
     assert found(rows, method="mgpu-div-d")[0]["x"] == "1"
 
 

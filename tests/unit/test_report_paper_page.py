@@ -34,14 +34,14 @@ def test_page_shows_ours_beside_the_paper(tmp_path):
     assert "Graphs: toy, big." in text and "was checked by" not in text
     assert "Reproduced" not in text and "snakemake --cores" not in text, "nothing of verdicts without claims"
     verdict = {"publication": "gim", "scale": "smoke", "section": "4", "printed": "9", "kind": "value", "measured": "8"}
-    verdict |= {"item": "table-2", "why": ""}
+    verdict |= {"item": "table-2", "rule": "table-2, time: each > 1", "why": ""}
     verdicts = [("Quick", "reproduced", ""), ("Small", "contradicted", ""), ("Old", "not decided", "toy: a stand-in")]
     verdicts.append(("Odd", "not decided", "holds on toy; big: a stand-in"))
     claims = [verdict | dict(zip(("text", "verdict", "why"), one, strict=True), claim=one[0]) for one in verdicts]
     write_page(str(out), tables | {"claims": claims}, figures, {"paper": "gim", "scale": "smoke", "results": "r"})
     text = " ".join(out.read_text().split())
     assert "Here at <strong>smoke</strong> scale: minutes" in text
-    for name, number in (("Reproduced", 1), ("Contradicted", 1), ("Not decided", 2)):
+    for name, number in (("Reproduced", 1), ("Contradicted", 1), ("Errata", 0), ("Not decided", 2)):
         assert f'<span class="name">{name}</span><p class="figure">{number}</p>' in text
     assert "<summary>2 claims: a stand-in</summary>" in text and "<p>Quick: <strong>reproduced</strong>.</p>" in text
     command = "snakemake --cores all --configfile config/paper/gim.yaml --config scale=smoke"

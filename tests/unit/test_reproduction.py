@@ -16,7 +16,9 @@ ROOT = Path(__file__).resolve().parents[2]
 def verdict(claim, said="not decided", paper="gim", **changes):
     row = {"publication": paper, "scale": "small", **dict.fromkeys(TYPED, ""), "claim": claim, "text": claim}
     return (
-        row | {"section": "4.2", "printed": "9", "measured": "", "verdict": said, "why": "", "kind": "value"} | changes
+        row
+        | {"section": "4.2", "printed": "9", "measured": "", "rule": "", "verdict": said, "why": "", "kind": "value"}
+        | changes
     )
 
 
@@ -36,17 +38,22 @@ def test_the_committed_page_is_what_the_recorded_rows_give(tmp_path):
 
 def test_every_claim_is_there_with_its_verdict():
     kpar = [
-        verdict("fast|er", "contradicted", "kpar", measured="A 3", why="docs/kpar.md#index"),
+        verdict("fast|er", "contradicted", "kpar", measured="A 3", rule="f: each > 4", why="docs/kpar.md#index"),
+        verdict("typo", "erratum", "kpar", why="line 5 has it"),
         verdict("sure", "reproduced", "kpar", why="tests/unit/test_x.py::test_y"),
     ]
-    gim = [verdict("small", why="A: a stand-in"), verdict("large", why="holds on A; B, C: a stand-in", measured="A 3")]
+    gim = [
+        verdict("small", why="A: a stand-in"),
+        verdict("large", why="holds on A; B, C: a stand-in", measured="A 3", rule="f: flat"),
+    ]
     lines = page([kpar, gim]).splitlines()
     assert lines.index("## gIM") < lines.index("## kPAR"), "in the order of the documentation"
-    assert "| gIM | small | 0 | 0 | 2 |" in lines and "| kPAR | small | 1 | 1 | 0 |" in lines
-    assert "| fast\\|er (4.2) | 9 | A 3 | [kpar.md](kpar.md#index) |" in lines
-    assert "| sure (4.2) | 9 | by proof | `tests/unit/test_x.py::test_y` |" in lines
+    assert "| gIM | small | 0 | 0 | 0 | 2 |" in lines and "| kPAR | small | 1 | 1 | 1 | 0 |" in lines
+    assert "| fast\\|er (4.2) | 9 | A 3 | f: each > 4 | [kpar.md](kpar.md#index) |" in lines
+    assert "| typo (4.2) | 9 | by proof |  | line 5 has it |" in lines
+    assert "| sure (4.2) | 9 | by proof |  | `tests/unit/test_x.py::test_y` |" in lines
     place = lines.index("**a stand-in**")
-    assert lines[place + 2 : place + 4] == ["- small (4.2)", "- large (4.2): A 3"]
+    assert lines[place + 2 : place + 4] == ["- small (4.2)", "- large (4.2): A 3 — f: flat"]
     assert "### kPAR: not decided" not in lines
 
 
@@ -58,7 +65,7 @@ def test_the_table_goes_between_its_lines_alone(tmp_path):
     assert (lines[0], lines[1], lines[-2], lines[-1]) == (
         "before", "<!-- reproduction -->", "<!-- /reproduction -->", "after"
     )  # fmt: skip
-    assert lines[4:-2] == ["| gIM | small | 1 | 0 | 0 |"]
+    assert lines[4:-2] == ["| gIM | small | 1 | 0 | 0 | 0 |"]
     text.write_text("nothing\n")
     with pytest.raises(InputError, match="lacks the lines <!-- reproduction -->"):
         write_summary([[verdict("a")]], str(text))

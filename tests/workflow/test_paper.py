@@ -102,8 +102,8 @@ def test_counters_are_planned_where_there_is_a_profiler(tmp_path, monkeypatch, s
 # Of a paper: the lines that show how rivals are planned where there are 32 cores and a GPU, and what is in each.
 RIVALS = {
     "gim": [
-        ("cells/soc-Epinions1/ripples/", "--gpus 0 --threads 16 "),
-        ("/gim-scan/", "--sampler scan --block 32 "),
+        ("cells/soc-Epinions1/imm-16/", "--gpus 0 --threads 16 "),
+        ("cells/soc-Epinions1/gim/", "--samples original --sets plain --sentinels off --sampler scan --block 32 "),
     ],
     "kpar": [
         ("--delta 16 -k 10 --out results/paper/kpar/kpar/DBLP/fora-cpu-10.h5", "--device cpu --gpus 0 --threads 32"),
@@ -116,6 +116,32 @@ RIVALS = {
     "merit": [("--methods pasti,pasti-4", "--gpus 0 --threads 16 ")],
     "diversity": [("--methods cpu-div,mcpu-div", "--gpus 0 --threads 6 ")],
 }
+
+
+@pytest.mark.long
+def test_measures_of_more_gpus_than_are_granted_are_left_out_aloud(tmp_path):
+    words = (
+        "-n",
+        "-p",
+        "--cores",
+        "2",
+        "--configfile",
+        str(ROOT / "config/paper/diversity.yaml"),
+        "--config",
+        "scale=full",
+    )
+    text = snakemake(tmp_path, *words, "--resources", "gpu=1")
+    assert "truss-4 is left out: it needs 4 GPUs, and --resources gpu=1 grants 1" in text and "--gpus 4" not in text
+    text = snakemake(tmp_path, *words, "--resources", "gpu=4")
+    assert "left out" not in text and "--gpus 4" in text
+
+
+@pytest.mark.long
+def test_full_scale_has_topppr_only_where_it_is_asked_for(tmp_path):
+    words = ("-n", "-p", "--cores", "2", "--configfile", str(ROOT / "config/paper/kpar.yaml"), "--config", "scale=full")
+    assert "--method topppr" not in snakemake(tmp_path, *words)
+    asked = "scales={full: {baselines: [fora-16, topppr]}}"
+    assert "--method topppr" in snakemake(tmp_path, *words, asked)
 
 
 @pytest.mark.long

@@ -23,6 +23,9 @@ def thinned(values):
 
 PLACES = [Path(), CHECKOUT]  # in which edge lists are looked for
 GRAPHS = {entry["name"]: entry for entry in SCALE.get("graphs", config["graphs"])}
+if PAPER and config["directed"]:
+    for entry in GRAPHS.values():
+        entry |= {"undirected": False, "generate": entry["generate"].replace(" --undirected", "")}
 # What `data: real` cannot have, and why; a job of another machine need not say it again.
 LACKING = {name: lacking(entry) for name, entry in GRAPHS.items() if config["data"] == "real" and lacking(entry)}
 if workflow.is_main_process:
@@ -31,6 +34,7 @@ if workflow.is_main_process:
 if PAPER == "kpar":  # a scale may ask for less; to ask again changes nothing
     config["kpar"]["sources"] = SCALE["sources"] or config["kpar"]["sources"]
     config["kpar"]["k"] = thinned(config["kpar"]["k"])
+    config["kpar"]["baselines"] = SCALE["baselines"] or config["kpar"]["baselines"]
 REPEATS = range(SCALE.get("repeats", 1))
 METHODS = ["gim", *config["baselines"]]
 SIMULATORS = [*config["imgpu"]["modes"], *config["imgpu"]["baselines"]]
@@ -91,7 +95,7 @@ THREADS = 0 if ON_GPU else config["threads"]
 # Without a GPU FORA+ runs on the CPU anyway.
 RANKINGS = ["kpar", *(one for one in config["kpar"]["baselines"] if ON_GPU or one != "fora-cpu")]
 # Rivals that the papers run on several CPU threads have as many as there, or as many as there are cores.
-PRINTED_THREADS = {"ripples": 16, "pasti": 16, "pasti-4": 4, "mcpu-div": 6, "fora-cpu": 80, "topppr": 80}
+PRINTED_THREADS = {"imm-16": 16, "pasti": 16, "pasti-4": 4, "mcpu-div": 6, "fora-cpu": 80, "topppr": 80}
 # Some rules run several commands in one process, whose start costs more than what it is to do.
 BATCH = "printf '%s\\n' {params.commands:q} | python -m gpukit batch -"
 WHERE = "-- --device {resources.device} --gpus {resources.gpu} --threads {resources.workers}"
@@ -134,12 +138,15 @@ def size(graph):
     return size_of(GRAPHS[graph], PLACES)
 
 
-def memory(floor, building=False):
-    """Return the MB that a job on a graph asks for: some, and by the graph's size; more where it is tried again."""
+def memory(floor, building=False, copies=3):
+    """Return the MB that a job on a graph asks for: some, and by the graph's size; more where it is tried again.
+
+    The power method needs four copies: 91 GB where there are 1.5 billion edges.
+    """
 
     def asked(wildcards, attempt):
         found = size(wildcards.graph)
-        return attempt * (floor + (found.build_mb if building else 3 * found.graph_mb))
+        return attempt * (floor + (found.build_mb if building else copies * found.graph_mb))
 
     return asked
 

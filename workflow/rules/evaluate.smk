@@ -109,7 +109,7 @@ rule evaluate_ppr:
         CPU_ENV
     threads: config["threads"]
     resources:
-        mem_mb=memory(12000),
+        mem_mb=memory(16000, copies=4),
         runtime="2h",
     params:
         answers=lambda wildcards, input: [f"--answers={path}" for path in input.answers],

@@ -249,7 +249,7 @@ rule kpar_truth:
         CPU_ENV
     threads: config["threads"]
     resources:
-        mem_mb=memory(16000),
+        mem_mb=memory(16000, copies=4),
         runtime="2h",
     params:
         options=f"-k {max(config['kpar']['k'])} --alpha {config['kpar']['alpha']}",

@@ -9,7 +9,9 @@ if PAPER == "gim":
     }
     REACHED = reached()
     if REACHED:
-        TABLES["reached"] = {name: f"<results>/reached/{name}.json" for name in REACHED}
+        TABLES["reached"] = {
+            "#".join(name.rsplit("/", 1)).removesuffix("#0"): f"<results>/reached/{name}.json" for name in REACHED
+        }
 if PAPER == "kpar":
     TABLES |= {
         "one-thread-times": by_repeat(
@@ -90,17 +92,20 @@ ruleorder: paper_spread > evaluate_spread
 use rule evaluate_spread as paper_reached with:
     input:
         graph="<results>/graphs/{graph}.h5",
-        seeds=lambda wildcards: [f"<results>/cells/{REACHED[f'{wildcards.graph}/{wildcards.method}']}.h5"],
+        seeds=lambda wildcards: [
+            f"<results>/cells/{REACHED[f'{wildcards.graph}/{wildcards.method}/{wildcards.repeat}']}.h5"
+        ],
         warm="<results>/warm-up/metrics.h5",
     output:
-        metrics=["<results>/reached/{graph}/{method}.h5"],
-        records=["<results>/reached/{graph}/{method}.json"],
+        metrics=["<results>/reached/{graph}/{method}/{repeat}.h5"],
+        records=["<results>/reached/{graph}/{method}/{repeat}.json"],
     log:
-        "<logs>/reached/{graph}-{method}.log",
+        "<logs>/reached/{graph}-{method}-{repeat}.log",
     benchmark:
-        "<benchmarks>/reached/{graph}-{method}.tsv"
+        "<benchmarks>/reached/{graph}-{method}-{repeat}.tsv"
     wildcard_constraints:
         method="gim|skim",
+        repeat="[0-9]+",
     params:
         asked=until(),
         commands=lambda wildcards, input, output: lines(
@@ -127,7 +132,7 @@ rule paper_cell:
     benchmark:
         f"<benchmarks>/cells/{CELL}.tsv"
     wildcard_constraints:
-        method="imm|ripples|skim|gim|gim-scan",
+        method="imm|imm-16|skim|gim|gim-ours",
         epsilon="[0-9.]+(e-[0-9]+)?",
         rounds="[0-9]+",
         sampler="skip|scan",
@@ -144,7 +149,10 @@ rule paper_cell:
     params:
         asked=lambda wildcards: cell_words(wildcards),
         commands=lambda wildcards, input, output: lines(
-            [[*cell_words(wildcards), input.graph, "--out", out, "--json"] for out in output.seeds],
+            [
+                [*cell_words(wildcards, repeat), input.graph, "--out", out, "--json"]
+                for repeat, out in enumerate(output.seeds)
+            ],
             output.records,
         ),
     message:

@@ -6,7 +6,12 @@ TITLES = {
     "gim": ["table-1", *config["experiments"]],
     "kpar": ["table-2", "table-3", "figure-3", "figure-6", "figure-7", "figure-8", "figure-9"],
 }
-MEASURES = SCALE["measures"]
+# What needs more GPUs than are granted is left out aloud; without any, all that can run on a CPU does.
+SCARCE = {name: one["gpus"] for name, one in SCALE["measures"].items() if 0 < granted < one["gpus"]}
+if workflow.is_main_process:
+    for name, needed in SCARCE.items():
+        logger.warning(f"{name} is left out: it needs {needed} GPUs, and --resources gpu={granted} grants {granted}")
+MEASURES = {name: one for name, one in SCALE["measures"].items() if name not in SCARCE}
 MEASURED = "kpar-repeats" if PAPER == "kpar" else f"{PAPER}-measures"  # the kind of the tables of measures
 MADE = {"table-1"} | {item for one in MEASURES.values() for item in one["items"]}
 ITEMS = TITLES.get(
@@ -123,9 +128,9 @@ def threads_of_measure(wildcards):
 
 
 def gpus_of_measure(wildcards):
-    """Return how many GPUs a measure gets: those it asks for, or as many as there are."""
+    """Return how many GPUs a measure gets."""
     wanted = MEASURES[wildcards.measure]["gpus"] or (ONE_GPU if PAPER == "imgpu" else GPUS)
-    return 0 if on_cpu(wildcards) else min(wanted, granted or wanted)
+    return 0 if on_cpu(wildcards) else wanted
 
 
 def where(wildcards, threads):
@@ -156,12 +161,12 @@ def cells(item):
     experiment = config["experiments"][item]
     dense = experiment["graphs"] == "density"
     graphs = [name for name in GRAPHS if name.startswith("ba-") == dense]
-    if SCALE["thin"] and experiment["sampler"] == "scan":
-        graphs = graphs[:1]  # it tests every edge, which takes a CPU most of a build's time
+    if SCALE["thin"] and len(experiment["block"] + experiment["grid"]) > 2:
+        graphs = graphs[:1]  # on a CPU the shape of a launch changes nothing
     return expand(
         f"{CELL}/{{repeat}}",
         graph=graphs,
-        method=[method for method in experiment["methods"] if ON_GPU or method != "gim-scan"],
+        method=experiment["methods"],
         model=experiment["models"],
         k=thinned(experiment["k"]),
         epsilon=thinned(experiment["epsilon"]),
@@ -174,20 +179,24 @@ def cells(item):
 
 
 def reached():
-    """Return the runs behind gIM's table 2 whose seeds are simulated, by graph and method; IMM's seeds are gIM's."""
-    labels = [label for label in cells("table-2") if label.endswith("/0")] if "table-2" in config["experiments"] else []
-    wanted = {"/".join(label.split("/")[:2]): label for label in labels}
-    return {name: label for name, label in wanted.items() if name.endswith(("/gim", "/skim"))}
+    """Return the runs behind gIM's table 2 whose seeds are simulated, by graph, method and repeat: each of SKIM, the
+    first of gIM, whose seeds are IMM's, too."""
+    labels = cells("table-2") if "table-2" in config["experiments"] else []
+    wanted = [label for label in labels if "/skim/" in label or "/gim/" in label and label.endswith("/0")]
+    return {"/".join([*label.split("/")[:2], label.rpartition("/")[2]]): label for label in wanted}
 
 
-def cell_words(wildcards):
-    """Return the command of a run behind a table or figure of gIM, and its options."""
-    asked = ["-k", wildcards.k, "--seed", config["seed"]]
+# Its sets and its sampler as gIM's paper has them: neither ours, nor sound.
+AS_PRINTED = "--samples original --sets plain --sentinels off --sampler scan".split()
+
+
+def cell_words(wildcards, repeat=0):
+    """Return the command of a run behind a table or figure of gIM, and its options; SKIM has a seed for each repeat."""
+    asked = ["-k", wildcards.k, "--seed", config["seed"] + repeat * (wildcards.method == "skim")]
     if wildcards.method == "skim":
         return ["papers", "gim", "skim", *asked]
-    # The paper's own kernels draw each edge; their blocks have 32 threads where nothing else is asked for.
-    sampler = "scan" if wildcards.method == "gim-scan" else wildcards.sampler
-    way = ["--sampler", "scan", "--block", wildcards.block, "--grid", wildcards.grid] if sampler == "scan" else []
+    ours = wildcards.method == "gim-ours" or wildcards.sampler == "skip"
+    way = [] if ours else [*AS_PRINTED, "--block", wildcards.block, "--grid", wildcards.grid]
     return [
         *(["papers"] if way else []),
         *("gim", "run", "--bound", "imm", "--min-sets", "0", "--model", wildcards.model),

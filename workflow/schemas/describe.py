@@ -208,11 +208,11 @@ class Shards(Section):
 class Experiment(Section):
     """The runs of gIM behind a table or figure: every combination of the lists, with every method, on every graph."""
 
-    methods: list[Literal["imm", "ripples", "skim", "gim", "gim-scan"]] = Field(
+    methods: list[Literal["imm", "imm-16", "skim", "gim", "gim-ours"]] = Field(
         min_length=1,
-        description="`imm`: our IMM on one CPU thread; `ripples`: the same on up to 16; `skim`: SKIM on one, under "
-        "independent cascade whatever else is asked for; `gim`: our IMM on the device of the "
-        "workflow; `gim-scan`: the paper's own kernels, where that is a GPU.",
+        description="`imm`: IMM as printed on one CPU thread; `imm-16`: the same on up to 16; `skim`: SKIM on one, "
+        "under independent cascade whatever else is asked for, with a seed for each repeat; `gim`: IMM as printed on "
+        "the device of the workflow, on a GPU by the paper's sampler; `gim-ours`: our IMM there.",
     )
     models: list[Literal["ic", "lt"]] = Field(default=["ic"], min_length=1, description="Diffusion models.")
     k: list[Positive] = Field(default=[50], min_length=1, description="Numbers of seeds.")
@@ -220,7 +220,9 @@ class Experiment(Section):
         default=[0.05], min_length=1, description="Values of ε."
     )
     rounds: Annotated[int, Field(ge=1, le=255)] = Field(default=1, description="Rounds of seeding.")
-    sampler: Literal["skip", "scan"] = Field(default="skip", description="As for `gim`.")
+    sampler: Literal["skip", "scan"] = Field(
+        default="scan", description="`scan`: the paper's sampler and sets; `skip`: ours."
+    )
     block: list[Annotated[int, Field(ge=32, le=1024, multiple_of=32)]] = Field(
         default=[32], min_length=1, description="Threads of a block of the scan sampler."
     )
@@ -241,7 +243,7 @@ class Measure(Section):
     items: list[str] = Field(min_length=1, description="The tables and figures that it is for.")
     graphs: list[str] = Field(default=[], description="Names of the graphs to run on; none: all of them.")
     gpus: Annotated[int, Field(ge=0, lt=2**31)] = Field(
-        default=0, description="GPUs to ask for, as many of them as there are; 0: `gpus` of the top level."
+        default=0, description="GPUs that it needs, without which it is left out; 0: `gpus` of the top level."
     )
 
 
@@ -256,6 +258,9 @@ class Scale(Section):
     )
     sources: Annotated[int, Field(ge=0, le=10**7)] = Field(
         default=0, description="Sources of kPAR's queries; 0: as many as `kpar.sources`."
+    )
+    baselines: list[Literal["fora", "fora-16", "fora-cpu", "topppr", "monte-carlo"]] = Field(
+        default=[], description="Rivals of kPAR's paper; none: those of `kpar.baselines`."
     )
     measures: dict[str, Measure] = Field(default={}, description="What to run, by a name for it.")
 
@@ -300,8 +305,11 @@ class Config(Section):
     scale: Literal["smoke", "small", "full"] = Field(default="smoke", description="Which of `scales` to run.")
     data: Literal["stand-ins", "real"] = Field(
         default="stand-ins",
-        description="`real` fetches the data set that a graph's `real` names, instead of `generate`; what cannot be "
-        "had stays a stand-in, and log and page say why.",
+        description="`real` takes the data set that a graph's `real` names, instead of `generate`: a copy in the "
+        "folder `GPUKIT_DATA`, or a download; what cannot be had stays a stand-in, and log and page say why.",
+    )
+    directed: bool = Field(
+        default=False, description="Whether a paper's undirected graphs are read as directed, as their files list them."
     )
     scales: dict[Literal["smoke", "small", "full"], Scale] = Field(
         default={}, description="How much of the paper to run at each scale."

@@ -23,12 +23,13 @@ MEMBER_BYTES = 8
 """Least memory traffic of a member of an ego-network: read from the graph, its part written."""
 
 METHODS = (
-    *("score", "full", "search", "extract", "scatter", "no-gpu-ego"),
+    *("score", "full", "search", "whole", "extract", "scatter", "no-gpu-ego"),
     *("cpu-div", "mcpu-div", "bc-div", "pgl-div", "steal"),
 )
-"""What can be timed: all scores; all full decompositions; the search; extraction of all ego-networks, also by scatter
-and aggregation; all full decompositions with extraction by one CPU thread; the baselines of the paper; and what can be
-simulated: stealing where the estimate is wrong."""
+"""What can be timed: all scores; all full decompositions; our search; the paper's search, with full decompositions,
+from the graph in host memory to the answer, on the device, and on one CPU thread or all; extraction of all
+ego-networks, also by scatter and aggregation; all full decompositions with extraction by one CPU thread; the
+baselines of the paper; and what can be simulated: stealing where the estimate is wrong."""
 
 PRETENDED = 4
 """Devices of the simulation: as many as the paper has GPUs."""
@@ -81,12 +82,13 @@ class Bench:
     def _warm(self, function: Callable[[], Any]) -> tuple[dict[str, Any], Any]:
         return warm(function, self.repeat, self.device)
 
-    def _network(self, full: bool = False) -> Any:
-        return make_network(self.graph, self.device, strategy=self.balance, fraction=self.fraction, full=full)
+    def _network(self, full: bool = False, device: Device | None = None) -> Any:
+        where = device or self.device
+        return make_network(self.graph, where, strategy=self.balance, fraction=self.fraction, full=full)
 
     def _ready(self, full: bool) -> Any:
         """Return the network for one way of scoring; there is one in device memory at a time."""
-        if self.network.full != full:
+        if self.network is None or self.network.full != full:
             self.network = None
             self.network = self._network(full)
         return self.network
@@ -146,10 +148,11 @@ class Bench:
 
     def _other(self, method: str, params: Params, t: int) -> dict[str, Any]:
         graph, everyone = self.graph, self.everyone
-        if method in ("cpu-div", "mcpu-div"):
+        if method in ("whole", "cpu-div", "mcpu-div"):
             threads = 1 if method == "cpu-div" else self.device.threads
-            cpu = Device("cpu", self.device.name, (), threads, "")
-            return warm(lambda: search(build_network(graph, threads, full=True), params, t), self.repeat, cpu)[0]
+            where = self.device if method == "whole" else Device("cpu", self.device.name, (), threads, "")
+            self.network = None
+            return warm(lambda: search(self._network(True, where), params, t), self.repeat, where)[0]
         if self.device.kind == "cpu":
             if method != "extract":
                 raise UsageError(f"{method} is timed on a GPU; use --device cuda")

@@ -22,7 +22,7 @@ def diversity(
         str,
         option(
             "--methods",
-            "Of score, full, search, extract, scatter, no-gpu-ego, cpu-div, mcpu-div, bc-div, pgl-div, steal.",
+            "Of score, full, search, whole, extract, scatter, no-gpu-ego, cpu-div, mcpu-div, bc-div, pgl-div, steal.",
         ),
     ] = "score,full,search",
     balances: Annotated[

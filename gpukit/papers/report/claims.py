@@ -1,4 +1,4 @@
-"""What a paper claims, judged by the rebuilt rows: reproduced, contradicted, or not decided and why.
+"""What a paper claims, judged by the rebuilt rows: reproduced, contradicted, an erratum, or not decided and why.
 
 The claims are typed in ``workflow/paper/claims``, whose README has the rules.
 """
@@ -17,23 +17,32 @@ from gpukit.report.records import Kind, Row, of, read_typed
 
 CLAIM = (
     *("claim", "section", "text", "printed", "kind", "item"),
-    *("quantity", "graphs", "x", "of", "over", "rule", "tolerance"),
+    *("quantity", "graphs", "x", "of", "over", "rule", "tolerance", "method"),
 )
 """Columns of a table of claims."""
 
 TYPED = ("claim", "section", "text", "printed", "kind", "item")
 """Columns of a claim that its verdict has, too."""
 
-JUDGED = ("publication", "scale", *TYPED, "measured", "verdict", "why")
+JUDGED = ("publication", "scale", *TYPED, "rule", "measured", "verdict", "why")
 """Columns of a table of verdicts."""
 
-REPRODUCED, CONTRADICTED, UNDECIDED = VERDICTS = ("reproduced", "contradicted", "not decided")
+REPRODUCED, CONTRADICTED, ERRATUM, UNDECIDED = VERDICTS = ("reproduced", "contradicted", "erratum", "not decided")
+
+DECIDED = (CONTRADICTED, ERRATUM, REPRODUCED)
+"""Verdicts that are shown claim by claim, in this order."""
+
+AS_PRINTED, OURS = "as printed", "ours"
+"""Methods whose rows decide: the paper's, which can contradict it, and our version of it, which cannot."""
 
 REPEATS = 5
 """The fewest runs that decide about a speed."""
 
 SIZES = ("vertices", "edges")
-"""Names of the claims that have the sizes of the paper's graphs."""
+"""What the names of the claims begin with that have the sizes of the paper's graphs."""
+
+SPEEDS = ("speed", "factor")
+"""Kinds of claims that are about time."""
 
 _NA = "NA"
 _SIDE = re.compile(r"([^{:]*)(?:: ([^{]*))?(?:\{(.*)\})?")
@@ -70,8 +79,19 @@ class Claim:
 
     @property
     def kind(self) -> str:
-        """``speed``, ``value``, ``proof`` or ``missing``."""
+        """``speed``, ``factor``, ``value``, ``proof`` or ``missing``."""
         return str(self.row["kind"])
+
+    @property
+    def shown(self) -> str:
+        """The rule, and the rows that it is applied to, as a text."""
+        if self.rule is None:
+            return ""
+        row = self.row
+        of_what = f"{row['of']} over {row['over']}" if row["over"] else row["of"]
+        places = f" at {row['x']}" if row["x"] else ""
+        tolerance = f", t {self.rule.tolerance:g}" if self.rule.tolerance else ""
+        return f"{row['item']}, {row['quantity']}{of_what and ' of '}{of_what}{places}: {self.rule.text}{tolerance}"
 
 
 def read_claims(path: str) -> list[Claim]:
@@ -96,11 +116,13 @@ def read_claims(path: str) -> list[Claim]:
 
 def _understood(row: Row) -> Claim:
     if row["kind"] in ("proof", "missing"):
-        if row["kind"] == "proof" and row["rule"].partition(" ")[0] not in (REPRODUCED, CONTRADICTED):
-            raise ValueError(f"{row['rule']!r} is no verdict; a proof is {REPRODUCED} or {CONTRADICTED} by something")
+        if row["kind"] == "proof" and row["rule"].partition(" ")[0] not in VERDICTS[:-1]:
+            raise ValueError(f"{row['rule']!r} is no verdict; a proof says {', '.join(VERDICTS[:-1])}, and by what")
         return Claim(row, None, (), {}, Side(()), None)
-    if row["kind"] not in ("speed", "value"):
-        raise ValueError(f"{row['kind']!r} is no kind; choose speed, value, proof or missing")
+    if row["kind"] not in ("speed", "factor", "value"):
+        raise ValueError(f"{row['kind']!r} is no kind; choose speed, factor, value, proof or missing")
+    if not row["method"]:
+        raise ValueError(f"method says what ran: {AS_PRINTED}, {OURS}, or why its rows decide nothing")
     graphs = tuple(row["graphs"].split())
     if not graphs:
         raise ValueError("a rule is about graphs; name them")
@@ -136,15 +158,21 @@ def _places(text: str, graphs: tuple[str, ...]) -> dict[str, tuple[float, ...]]:
 
 
 def joined(tables: Sequence[Sequence[Row]]) -> list[Row]:
-    """Return the rows of several tables ``items``: of an item on a graph those of the last table that measured it."""
-    last = {
-        (row["item"], row["graph"]): number for number, rows in enumerate(tables) for row in rows if row["ours"] != _NA
-    }
+    """Return the rows of several tables ``items``: of an item on a graph those of the last that measured it.
+
+    A real graph goes before a stand-in.
+    """
+    best: dict[tuple[str, str], tuple[bool, int]] = {}
+    for number, rows in enumerate(tables):
+        for row in rows:
+            if row["ours"] != _NA:
+                place = (row["item"], row["graph"])
+                best[place] = max(best.get(place, (False, number)), (row["data"] == "real", number))
     return [
         row
         for number, rows in enumerate(tables)
         for row in rows
-        if last.get((row["item"], row["graph"]), number) == number
+        if best.get((row["item"], row["graph"]), (False, number))[1] == number
     ]
 
 
@@ -174,14 +202,14 @@ def judge(claims: Sequence[Claim], rows: Sequence[Row], paper: str, scale: str) 
     """
     for row in rows:
         _check_numbers(row)
-    evidence = Evidence(rows, {claim.row["claim"]: claim for claim in claims if claim.row["claim"] in SIZES})
+    evidence = Evidence(rows, [claim for claim in claims if claim.row["claim"].startswith(SIZES) and claim.rule])
     judged = []
     for claim in claims:
         measured, verdict, why = _verdict(claim, evidence, scale)
         judged.append(
             {"publication": paper, "scale": scale}
             | {name: claim.row[name] for name in TYPED}
-            | {"measured": measured, "verdict": verdict, "why": why}
+            | {"rule": claim.shown, "measured": measured, "verdict": verdict, "why": why}
         )
     return judged
 
@@ -202,7 +230,7 @@ def _verdict(claim: Claim, evidence: "Evidence", scale: str) -> tuple[str, str, 
     if claim.kind == "proof":
         verdict, _, where = claim.row["rule"].partition(" ")
         return "", verdict, where
-    if claim.kind == "speed" and scale == "smoke":
+    if claim.kind in SPEEDS and scale == "smoke":
         return "", UNDECIDED, "smoke scale decides nothing about speed"
     assert claim.rule is not None
     series: dict[str, list[Series]] = {}
@@ -213,15 +241,29 @@ def _verdict(claim: Claim, evidence: "Evidence", scale: str) -> tuple[str, str, 
         except Lack as lack:
             lacks[graph] = str(lack)
     found = claim.rule.decide(series)
-    standing = [graph for graph in series if evidence.is_stand_in(graph)]
+    standing = [graph for graph in series if evidence.is_stand_in(claim, graph)]
     notes = [f"on stand-ins of the same size: {', '.join(standing)}"] if standing else []
+    notes = [found.said, *notes] if found.said else notes
+    if claim.row["method"] not in (AS_PRINTED, OURS):
+        return found.measured, UNDECIDED, claim.row["method"]
     if found.holds is not None and (not lacks or found.final):
-        notes = [found.said, *notes] if found.said else notes
-        return found.measured, REPRODUCED if found.holds else CONTRADICTED, "; ".join(notes)
+        if found.holds:
+            return found.measured, REPRODUCED, "; ".join(notes)
+        spared = _spared(claim, standing)
+        return found.measured, UNDECIDED if spared else CONTRADICTED, "; ".join([*notes, *spared])
     if found.measured:
         partly = "too much spread to say" if found.holds is None else "holds" if found.holds else "does not hold"
         notes = [f"{partly} on {', '.join(series)}", *notes]
     return found.measured, UNDECIDED, "; ".join([*notes, *_grouped(lacks)])
+
+
+def _spared(claim: Claim, standing: list[str]) -> list[str]:
+    """Return why a claim that does not hold here is not contradicted, if it is not."""
+    if claim.kind == "factor":
+        return ["short of the printed factor, on other machines than the paper's"]
+    if claim.row["method"] != AS_PRINTED:
+        return ["does not hold here, but what ran is not the paper's method line by line"]
+    return ["does not hold here, but not on the paper's graphs alone"] if standing else []
 
 
 def _grouped(lacks: Mapping[str, str]) -> list[str]:
@@ -239,22 +281,22 @@ class Evidence:
     ----------
     rows : sequence of dict
         The table ``items``.
-    sizes : mapping of str to Claim
+    sizes : sequence of Claim
         The claims :data:`SIZES`, as far as there are such.
     """
 
-    def __init__(self, rows: Sequence[Row], sizes: Mapping[str, Claim]) -> None:
+    def __init__(self, rows: Sequence[Row], sizes: Sequence[Claim]) -> None:
         self.rows = [row for row in rows if row["ours"] != _NA]
         self.sizes = sizes
 
     @cached_property
-    def data(self) -> dict[str, str]:
-        """What each graph is: ``real``, or a stand-in and how it was made."""
-        return {row["graph"]: row["data"] for row in self.rows}
+    def data(self) -> dict[tuple[str, str], str]:
+        """What each graph of an item is: ``real``, or a stand-in and how it was made."""
+        return {(row["item"], row["graph"]): row["data"] for row in self.rows}
 
-    def is_stand_in(self, graph: str) -> bool:
-        """Return whether a graph is a synthetic one in the place of the paper's."""
-        return self.data.get(graph, "").startswith("stand-in")
+    def is_stand_in(self, claim: Claim, graph: str) -> bool:
+        """Return whether a graph of a claim is a synthetic one instead of the paper's."""
+        return self.data.get((claim.row["item"], graph), "").startswith("stand-in")
 
     def series(self, claim: Claim, graph: str) -> list[Series]:
         """Return the values of a claim on a graph by x, one series for each method that a pattern fits; raises Lack."""
@@ -279,17 +321,19 @@ class Evidence:
 
     def _check_size(self, claim: Claim, graph: str) -> None:
         """Raise Lack where a graph is another than the paper's, or of another size."""
-        if graph not in self.data:
+        data = self.data.get((claim.row["item"], graph))
+        if data is None:
             raise Lack("not measured")
-        stand_in = self.is_stand_in(graph)
+        stand_in = self.is_stand_in(claim, graph)
         if stand_in and claim.kind == "value":
             raise Lack("a stand-in")
-        for name in SIZES if stand_in else SIZES[:1]:
-            size = self.sizes.get(name)
-            if size is None or graph not in size.graphs or size is claim:
+        names = SIZES if stand_in else SIZES[:1]
+        for size in self.sizes:
+            name = size.row["quantity"]
+            if name not in names or graph not in size.graphs or size is claim:
                 continue
             assert size.rule is not None
-            found = [row for row in of(self.rows, item=size.row["item"], graph=graph) if row["quantity"] == name]
+            found = of(self.rows, item=size.row["item"], graph=graph, quantity=name, data=data)
             wanted = size.rule.numbers[size.graphs.index(graph)]
             if not found or abs(float(found[0]["ours"]) / wanted - 1) > max(size.rule.tolerance, 0.01):
                 has = f"{float(found[0]['ours']):,.0f}" if found else "unknown"
@@ -326,9 +370,9 @@ class Evidence:
             raise Lack(f"no {quantity} of {name}")
         fitting = [row for row in rows if _says(row["setting"], method.words)]
         if not fitting:
-            ran = rows[0]["setting"].replace("; ", ", ") or "no setting"
-            raise Lack(f"{name} ran with {ran}, not {', '.join(method.words)}")
-        if claim.kind == "speed" and (few := [row for row in fitting if int(row["repeats"]) < REPEATS]):
+            absent = [word for word in method.words if not _says(rows[0]["setting"], [word])]
+            raise Lack(f"no run of {name} with {', '.join(absent or method.words)}")
+        if claim.kind in SPEEDS and (few := [row for row in fitting if int(row["repeats"]) < REPEATS]):
             raise Lack(f"{name} has {few[0]['repeats']} of {REPEATS} runs")
         values: dict[str, dict[float, Point]] = {}
         for row in fitting:

@@ -19,10 +19,17 @@ PHASES = ("sampling", "selection")
 DENSITY = "ba-"
 """What the names of the graphs of gIM's figure 7 begin with; their density follows."""
 
-NAMES = {"imm": "IMM", "ripples": "IMM on several threads", "curipples": "cuRipples", "skim": "SKIM", "gim": "gIM"}
+NAMES = {
+    "imm": "IMM",
+    "imm-16": "IMM on 16 threads",
+    "ripples": "Ripples",
+    "curipples": "cuRipples",
+    "skim": "SKIM",
+    "gim": "gIM",
+}
 NAMES |= {"kpar-i": "kPAR_I", "kpar-ip1": "kPAR_IP1", "kpar-ip": "kPAR_IP", "kpar": "kPAR"}
 NAMES |= {"fora": "FORA+", "fora on the CPU": "FORA+ on the CPU", "monte-carlo": "Monte Carlo"}
-NAMES |= {"gim-scan": "gIM, the paper's kernels", "topppr on the CPU": "TopPPR (PTopPPR+CPU)"}
+NAMES |= {"gim-ours": "gpukit's IMM", "topppr on the CPU": "TopPPR (PTopPPR+CPU)"}
 NAMES |= imgpu.NAMES | diversity.NAMES | merit.NAMES
 """Methods as people call them."""
 
@@ -38,15 +45,20 @@ def _graphs(path: str) -> list[Row]:
                 "n_vertices": record["n"],
                 "m_edges": record["m"] // 2 if record["undirected"] else record["m"],
                 "mean_degree": round(record["m"] / record["n"], 3) if record["n"] else 0.0,
+                "edge_lines": record.get("lines", 0),
             }
         ]
 
+
+HOW = ("sampler", "samples", "sets", "sentinels")
+"""Parameters of a run of gIM that say whether its sets are those of the paper."""
 
 _CELL = {"graph": str, "method": str, "model": str, "k": int, "epsilon": float, "rounds": int, "sampler": str}
 _CELL |= {"block": int, "grid": int, "repeat": int}
 
 RUN: Fields = {
     "rr_sets": (int, lambda record: record.get("rr_sets", 0)),
+    "sets_are": (str, lambda record: ", ".join(record["params"][name] for name in HOW if name in record["params"])),
     **records.WHERE,
     **records.phase_fields(PHASES),
     "time_work_s": (float, records.work_seconds),
@@ -61,7 +73,9 @@ SPREAD: Fields = {
 
 KINDS = {
     "graphs": records.Kind(
-        records.GRAPH, {"data": str, "n_vertices": int, "m_edges": int, "mean_degree": float}, _graphs
+        records.GRAPH,
+        {"data": str, "n_vertices": int, "m_edges": int, "mean_degree": float, "edge_lines": int},
+        _graphs,
     ),
     **imgpu.KINDS,
     **diversity.KINDS,
@@ -77,7 +91,7 @@ def _sizes(tables: Tables) -> Iterator[Observation]:
 
 
 def _setting(row: Row) -> str:
-    asked = f"{row['model']}, k {row['k']}, epsilon {row['epsilon']:g}, rounds {row['rounds']}, {row['sampler']}"
+    asked = f"{row['model']}, k {row['k']}, epsilon {row['epsilon']:g}, rounds {row['rounds']}, {row['sets_are']}"
     return setting(asked, row)
 
 

@@ -54,10 +54,12 @@ def measure(quantity: str, unit: str, value: float) -> Row:
 
 
 def sizes(rows: Iterable[Row], degree: Callable[[Row], float] | None = None) -> Iterator[Observation]:
-    """Yield vertices and edges of each graph in a table of graphs, and its average degree where a paper has it."""
+    """Yield vertices, edges, lines of its file, and average degree where a paper has it, of each graph in a table."""
     for row in rows:
         yield Observation(row["graph"], "", "", "vertices", "1", row["n_vertices"])
         yield Observation(row["graph"], "", "", "edges", "1", row["m_edges"])
+        if row["edge_lines"]:
+            yield Observation(row["graph"], "", "", "edge lines", "1", row["edge_lines"])
         if degree is not None:
             yield Observation(row["graph"], "", "", "average degree", "1", degree(row))
 

@@ -4,17 +4,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gpukit.papers.report.claims import CONTRADICTED, REPRODUCED, UNDECIDED, count
+from gpukit.papers.report.claims import DECIDED, UNDECIDED, count
 from gpukit.papers.report.publications import PUBLICATIONS, SCALES
 from gpukit.papers.report.rebuild import name_of, wanted_item
 from gpukit.report import page
 from gpukit.report.parts import Parts
 from gpukit.report.records import Row, of
 
-DECIDED = (CONTRADICTED, REPRODUCED)
-"""The verdicts that are shown claim by claim."""
-
-ASIDE = ("holds on ", "does not hold on ", "on stand-ins of the same size")
+ASIDE = ("holds on ", "does not hold on ", "not on ", "on stand-ins of the same size")
 """Notes among the reasons of a verdict that are no reason."""
 
 

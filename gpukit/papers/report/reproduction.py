@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from gpukit.errors import InputError
 from gpukit.files import read_text, write_text
-from gpukit.papers.report.claims import CONTRADICTED, REPRODUCED, UNDECIDED, VERDICTS, count
+from gpukit.papers.report.claims import DECIDED, UNDECIDED, VERDICTS, count
 from gpukit.papers.report.page import by_reason
 from gpukit.papers.report.publications import PUBLICATIONS, SCALES
 from gpukit.report.records import Row, of
@@ -15,11 +15,14 @@ BEGIN, END = "<!-- reproduction -->", "<!-- /reproduction -->"
 
 HEAD = """# What held of the papers' claims
 
-What each paper claims was typed, with the rule that decides it, before the rows that it is judged by were computed. A
-claim is *reproduced* or *contradicted* by graphs of the paper's size in the paper's setting, a speed by at least five
-runs whose spread allows it, or by a proof or a test; all else is *not decided*. The recorded rows of small scale are
-joined by those of graphs that ship with the project, at the paper's own settings. The papers' pages explain what is
-contradicted: [gIM](papers/gim.md#where-measurements-and-print-part),
+Each claim was typed from the paper's text, with the section or table that it stands in and the rule that decides it. A
+claim is *reproduced* by graphs of the paper's size in the paper's setting, a speed by at least five runs whose spread
+allows it, or by a proof or a test. It is *contradicted* only by the paper's own method, as printed, on the paper's own
+graph, or by a proof or a counterexample. A printed factor is a least value, since GPUs and CPUs are newer here: one
+that is missed decides nothing. A rival of which we had to invent details decides nothing either. An *erratum* is a slip
+that the paper itself shows. All else is *not decided*, with what it lacks. The recorded rows of small scale are
+joined by those of real graphs at the papers' own settings. The papers' pages say what was measured beside the
+print: [gIM](papers/gim.md#where-measurements-and-print-part),
 [IMGPU](papers/imgpu.md#where-measurements-and-print-part), [kPAR](papers/kpar.md#where-measurements-and-print-part),
 [MERIT](papers/merit.md#where-measurements-and-print-part),
 [structural diversity](papers/diversity.md#where-measurements-and-print-part). [Rebuilding a
@@ -46,10 +49,12 @@ def page(tables: Sequence[list[Row]]) -> str:
         about, scale = PUBLICATIONS[paper], rows[0]["scale"]
         lines += [f"## {about.name}", "", f"{about.authors}: {about.title}; {about.where}."]
         lines += [f"Judged by rows at {scale} scale: {SCALES[scale]}.", ""]
-        for verdict in (CONTRADICTED, REPRODUCED):
+        for verdict in DECIDED:
             if found := of(rows, verdict=verdict):
                 lines += [f"### {about.name}: {verdict}", ""]
-                lines += _table(("claim", "in print", "measured here", "shown by, or noted"), map(_decided, found))
+                lines += _table(
+                    ("claim", "in print", "measured here", "rows and rule", "shown by, or noted"), map(_decided, found)
+                )
         undecided = by_reason(rows)
         lines += [f"### {about.name}: {UNDECIDED}", ""] if undecided else []
         for why, those in undecided.items():
@@ -101,12 +106,16 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 def _decided(row: Row) -> tuple[str, ...]:
     shown = row["measured"] or "by proof"
-    return f"{_text(row['text'])} ({row['section']})", _text(row["printed"]), _text(shown), _reference(row["why"])
+    claim = f"{_text(row['text'])} ({row['section']})"
+    return claim, _text(row["printed"]), _text(shown), _text(row["rule"]), _reference(row["why"])
 
 
 def _name(row: Row) -> str:
-    """Return a claim that is not decided, and what there is of it."""
-    return f"{_text(row['text'])} ({row['section']})" + (f": {_text(row['measured'])}" if row["measured"] else "")
+    """Return a claim that is not decided, what there is of it, and its rule."""
+    found, rule = (
+        f"{head}{_text(row[name])}" * bool(row[name]) for head, name in ((": ", "measured"), (" — ", "rule"))
+    )
+    return f"{_text(row['text'])} ({row['section']}){found}{rule}"
 
 
 def _reference(why: str) -> str:

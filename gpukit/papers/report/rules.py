@@ -205,7 +205,7 @@ def _least(place: float) -> "Callable[..., tuple[list[float], Truth]]":
 def _gain(place: float) -> "Callable[..., tuple[list[float], Truth]]":
     def gain(rule: Rule, points: Sequence[Point], series: Series, wanted: float) -> tuple[list[float], Truth]:
         best = max(series[place].over(point) for x, point in series.items() if x != place)
-        return [best.value], _compare(best, "=", wanted, 1 + rule.tolerance)
+        return [best.value], _compare(best, "≥", wanted, 1 + rule.tolerance)
 
     return gain
 
@@ -218,7 +218,7 @@ _CHOICES: dict[str, Callable[[Sequence[Point]], Sequence[Point]]] = {
 }
 _NUMBER = r"-?[0-9.]+"
 _COMPARED = re.compile(rf"(each|mean|largest)( of all)? ([=≥≤<>])((?: {_NUMBER})+)")
-_PLACED = re.compile(rf"(power|least at|gain over) ({_NUMBER})(?: = ({_NUMBER}(?: {_NUMBER})*))?")
+_PLACED = re.compile(rf"(power|least at|gain over) ({_NUMBER})(?: ≥ ({_NUMBER}(?: {_NUMBER})*))?")
 
 
 def parse_rule(text: str, tolerance: float, graphs: tuple[str, ...]) -> Rule:
