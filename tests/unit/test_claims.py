@@ -176,6 +176,14 @@ def test_only_the_printed_method_on_its_graphs_contradicts(tmp_path):
     assert verdict(tmp_path, replaced, rule="each ≥ 3", kind="speed")[0] == YES
 
 
+def test_graphs_behind_a_bar_may_be_missing_but_have_to_hold(tmp_path):
+    given = {"rule": "each = 4 5", "graphs": "A | B"}
+    assert verdict(tmp_path, curve("A", 4), **given) == [YES, "not measured on B"]
+    assert verdict(tmp_path, [*curve("A", 4), *curve("B", 5)], **given) == [YES, ""]
+    assert verdict(tmp_path, [*curve("A", 4), *curve("B", 4)], **given) == [NO, "not on B"]
+    assert verdict(tmp_path, curve("B", 5), **given) == [OPEN, "holds on B; A: not measured"]
+
+
 def test_the_rule_is_said_with_its_rows(tmp_path):
     (one,) = claims(tmp_path, {"rule": "each = 4", "tolerance": "0.5", "x": "1 2", "over": "n"})
     assert one.shown == "f, v of m over n at 1 2: each = 4, t 0.5"

@@ -73,6 +73,7 @@ class Claim:
     row: Row
     rule: Rule | None
     graphs: tuple[str, ...]
+    needed: frozenset[str]
     places: Mapping[str, tuple[float, ...]]
     of: Side
     over: Side | None
@@ -118,12 +119,13 @@ def _understood(row: Row) -> Claim:
     if row["kind"] in ("proof", "missing"):
         if row["kind"] == "proof" and row["rule"].partition(" ")[0] not in VERDICTS[:-1]:
             raise ValueError(f"{row['rule']!r} is no verdict; a proof says {', '.join(VERDICTS[:-1])}, and by what")
-        return Claim(row, None, (), {}, Side(()), None)
+        return Claim(row, None, (), frozenset(), {}, Side(()), None)
     if row["kind"] not in ("speed", "factor", "value"):
         raise ValueError(f"{row['kind']!r} is no kind; choose speed, factor, value, proof or missing")
     if not row["method"]:
         raise ValueError(f"method says what ran: {AS_PRINTED}, {OURS}, or why its rows decide nothing")
-    graphs = tuple(row["graphs"].split())
+    needed, _, further = row["graphs"].partition("|")
+    graphs = (*needed.split(), *further.split())
     if not graphs:
         raise ValueError("a rule is about graphs; name them")
     rule = parse_rule(row["rule"], float(row["tolerance"]), graphs)
@@ -131,7 +133,7 @@ def _understood(row: Row) -> Claim:
     if rule.place is not None and any(rule.place not in each for each in places.values()):
         raise ValueError(f"{rule.text!r} needs the place {rule.place:g} in x")
     over = _side(row["over"]) if row["over"] else None
-    return Claim(row, rule, graphs, places, _side(row["of"]), over)
+    return Claim(row, rule, graphs, frozenset(needed.split()), places, _side(row["of"]), over)
 
 
 def _side(text: str) -> Side:
@@ -235,15 +237,20 @@ def _verdict(claim: Claim, evidence: "Evidence", scale: str) -> tuple[str, str, 
     assert claim.rule is not None
     series: dict[str, list[Series]] = {}
     lacks: dict[str, str] = {}
+    absent: list[str] = []
     for graph in claim.graphs:
         try:
             series[graph] = evidence.series(claim, graph)
         except Lack as lack:
-            lacks[graph] = str(lack)
+            if graph in claim.needed:
+                lacks[graph] = str(lack)
+            else:
+                absent.append(graph)
     found = claim.rule.decide(series)
     standing = [graph for graph in series if evidence.is_stand_in(claim, graph)]
     notes = [f"on stand-ins of the same size: {', '.join(standing)}"] if standing else []
     notes = [found.said, *notes] if found.said else notes
+    notes += [f"not measured on {', '.join(absent)}"] if absent and not lacks else []
     if claim.row["method"] not in (AS_PRINTED, OURS):
         return found.measured, UNDECIDED, claim.row["method"]
     if found.holds is not None and (not lacks or found.final):
@@ -329,7 +336,7 @@ class Evidence:
             raise Lack("a stand-in")
         names = SIZES if stand_in else SIZES[:1]
         for size in self.sizes:
-            name = size.row["quantity"]
+            name = size.row["quantity"].replace("edge lines", "edges")
             if name not in names or graph not in size.graphs or size is claim:
                 continue
             assert size.rule is not None

@@ -11,7 +11,7 @@ from gpukit.report import page
 from gpukit.report.parts import Parts
 from gpukit.report.records import Row, of
 
-ASIDE = ("holds on ", "does not hold on ", "not on ", "on stand-ins of the same size")
+ASIDE = ("holds on ", "does not hold on ", "not on ", "not measured on ", "on stand-ins of the same size")
 """Notes among the reasons of a verdict that are no reason."""
 
 

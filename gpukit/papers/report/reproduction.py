@@ -20,7 +20,8 @@ claim is *reproduced* by graphs of the paper's size in the paper's setting, a sp
 allows it, or by a proof or a test. It is *contradicted* only by the paper's own method, as printed, on the paper's own
 graph, or by a proof or a counterexample. A printed factor is a least value, since GPUs and CPUs are newer here: one
 that is missed decides nothing. A rival of which we had to invent details decides nothing either. An *erratum* is a slip
-that the paper itself shows. All else is *not decided*, with what it lacks. The recorded rows of small scale are
+that the paper itself shows. All else is *not decided*, with what it lacks. A claim about several
+graphs is decided by those at hand, and says on which it was not measured. The recorded rows of small scale are
 joined by those of real graphs at the papers' own settings. The papers' pages say what was measured beside the
 print: [gIM](papers/gim.md#where-measurements-and-print-part),
 [IMGPU](papers/imgpu.md#where-measurements-and-print-part), [kPAR](papers/kpar.md#where-measurements-and-print-part),
