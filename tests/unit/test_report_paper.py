@@ -193,6 +193,11 @@ def test_merit_reads_campaigns_and_single_choices(tmp_path):
     (tmp_path / "b.json").write_text(json.dumps({"runs": [run]}))
     rows = make_table("merit-measures", [("toy/x", str(tmp_path / "b.json"))])
     assert [row["value"] for row in rows] == [1.0, 0.1, 2.0, 0.2, 3.0, 3.0, 2.5]
+    # Newer records have the parts of each campaign.
+    run["phases_each_s"] = [{"total": 4.0, "generate": 1.0}, {"total": 8.0, "update": 5.0}]
+    (tmp_path / "b.json").write_text(json.dumps({"runs": [run]}))
+    rows = make_table("merit-measures", [("toy/x", str(tmp_path / "b.json"))])
+    assert [row["value"] for row in rows][4:] == [1.0, 0.0, 3.0, 0.0, 5.0, 3.0]
     record = {
         "params": {"model": "ic", "eta": 5},
         "device": device,

@@ -52,7 +52,7 @@ def measure(
     -------
     dict
         ``time_s``: mean, least, most and each of a campaign without the world's own time; ``phases_s``: means;
-        ``cost``: mean and each; means of ``rounds``, ``sets`` (of the last trials), ``probes``, ``updating_probes``;
+        ``phases_each_s``: of each campaign; ``cost``: mean and each; means of ``rounds``, ``sets`` (of the last trials), ``probes``, ``updating_probes``;
         ``members`` and ``memory``: most; ``floor_s``: the traffic of the probes at full bandwidth.
     """
     asked, where = configure(method, params, device)
@@ -77,6 +77,7 @@ def measure(
         "worlds": worlds,
         "time_s": {"mean": mean(spent), "min": min(spent), "max": max(spent), "each": spent},
         "phases_s": {name: mean(one.get(name, 0.0) for one in phases) for name in phases[0]},
+        "phases_each_s": phases,
         "cost": {"mean": mean(one.amount for one in results), "each": [one.amount for one in results]},
         "rounds": mean(len(one.rounds) for one in results),
         "sets": mean(sum(turn.sets for turn in one.rounds) for one in results),

@@ -63,11 +63,11 @@ def _campaigns(run: dict[str, Any]) -> Iterator[Row]:
     for spent, cost in zip(run["time_s"]["each"], run["cost"]["each"], strict=True):
         yield row | measure("time", "s", spent)
         yield row | measure("cost", "1", cost)
-    phases = run["phases_s"]
-    parts = {part: sum(phases.get(name, 0.0) for name in names) for part, names in PARTS.items()}
-    rest = phases["total"] - sum(parts.values()) - sum(phases.get(name, 0.0) for name in OUTSIDE)
-    for part, spent in (parts | {"other": max(rest, 0.0)}).items():
-        yield row | measure(f"time of {part}", "s", spent)
+    for phases in run.get("phases_each_s", [run["phases_s"]]):
+        parts = {part: sum(phases.get(name, 0.0) for name in names) for part, names in PARTS.items()}
+        rest = phases["total"] - sum(parts.values()) - sum(phases.get(name, 0.0) for name in OUTSIDE)
+        for part, spent in (parts | {"other": max(rest, 0.0)}).items():
+            yield row | measure(f"time of {part}", "s", spent)
 
 
 def _counters(run: dict[str, Any]) -> Iterator[Row]:
@@ -82,7 +82,7 @@ def _counters(run: dict[str, Any]) -> Iterator[Row]:
 
 
 KINDS = {"merit-measures": measures({"method": str, "model": str, "eta": int, "batch": int, "groups": int}, _measures)}
-"""A row a value of a campaign: its time and cost; the parts of the time are means over the hidden worlds; counters."""
+"""A row a value of a campaign: its time and cost; the parts of the time; counters."""
 
 
 def _setting(row: Row) -> str:
