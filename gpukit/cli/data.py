@@ -50,7 +50,8 @@ def fetch_dataset(
         got = fetch(dataset, out, update)
     record = {"name": dataset.name, "n": dataset.n, "m": dataset.m, "licence": dataset.licence, **asdict(got)}
     options = ["--dataset", dataset.name]
-    checked = got.sha256 if got.verified else f"{got.sha256} (not known before; recorded for later)"
+    new = got.source == dataset.url and not got.verified
+    checked = f"{got.sha256} (not known before; recorded for later)" if new else got.sha256
     run.finish(
         {**record, "import_options": options},
         {
