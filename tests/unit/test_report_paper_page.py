@@ -31,6 +31,7 @@ def test_page_shows_ours_beside_the_paper(tmp_path):
     )
     assert "big is a stand-in: rmat, vertices 9." in text and "<td></td><td></td><td>9</td>" in text
     assert "Ours was taken on c, 1 thread;" in text and "<h1>gIM: the paper, rebuilt</h1>" in text
+    assert "Not made in this run: table 1, table 3, figure 3," in text
     assert "Graphs: toy, big." in text and "was checked by" not in text
     assert "Reproduced" not in text and "snakemake --cores" not in text, "nothing of verdicts without claims"
     verdict = {"publication": "gim", "scale": "smoke", "section": "4", "printed": "9", "kind": "value", "measured": "8"}

@@ -103,7 +103,10 @@ def test_counters_are_planned_where_there_is_a_profiler(tmp_path, monkeypatch, s
 RIVALS = {
     "gim": [
         ("cells/soc-Epinions1/imm-16/", "--gpus 0 --threads 16 "),
-        ("cells/soc-Epinions1/gim/", "--samples original --sets plain --sentinels off --sampler scan --block 32 "),
+        (
+            "--out results/paper/gim/cells/soc-Epinions1/gim/",
+            "--samples original --sets plain --sentinels off --sampler scan --block ",
+        ),
     ],
     "kpar": [
         ("--delta 16 -k 10 --out results/paper/kpar/kpar/DBLP/fora-cpu-10.h5", "--device cpu --gpus 0 --threads 32"),

@@ -52,8 +52,9 @@ def measure(
     -------
     dict
         ``time_s``: mean, least, most and each of a campaign without the world's own time; ``phases_s``: means;
-        ``phases_each_s``: of each campaign; ``cost``: mean and each; means of ``rounds``, ``sets`` (of the last trials), ``probes``, ``updating_probes``;
-        ``members`` and ``memory``: most; ``floor_s``: the traffic of the probes at full bandwidth.
+        ``phases_each_s``: of each campaign; ``cost``: mean and each; means of ``rounds``, ``sets`` (of the last
+        trials), ``probes``, ``updating_probes``; ``members`` and ``memory``: most; ``floor_s``: the traffic of
+        the probes at full bandwidth.
     """
     asked, where = configure(method, params, device)
     storage = METHODS[method].storage or ("tables" if groups is None else "segments")

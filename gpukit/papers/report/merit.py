@@ -6,8 +6,13 @@ from typing import Any
 from gpukit.papers.report.observations import Item, Observation, Tables, means, measure, measures, seen, setting, sizes
 from gpukit.report.records import WHERE, Row, of, record_of, values, work_seconds
 
-NAMES = {"merit": "MERIT", "segmented": "MERIT, sets anew", "gamcss": "GAMCSS", "pasti": "PASTI", "asti": "ASTI"}
-NAMES |= {"pasti-4": "PASTI-4", "reused": "MERIT, the paper's certificate", "printed": "MERIT as printed"}
+NAMES = {"merit": "MERIT", "segmented": "MERIT, sets anew", "gamcss": "GAMCSS", "pasti": "PASTI: sets anew"}
+NAMES |= {
+    "pasti-4": "PASTI-4: sets anew",
+    "asti": "ASTI: sets anew, one thread",
+    "reused": "MERIT, the paper's certificate",
+    "printed": "MERIT as printed",
+}
 NAMES |= {"once": "all seeds at once", "redrawn": "MERIT, the same sets anew"}
 
 PARTS = {"creation": ("generate", "judge"), "update": ("update",)}

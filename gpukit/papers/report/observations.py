@@ -13,7 +13,10 @@ Place = TypeVar("Place", bound=Hashable)
 
 @dataclass(frozen=True)
 class Observation:
-    """One value: of a graph, by a method, at x, of a quantity in a unit; ``setting`` says how it was asked for."""
+    """One value: of a graph, by a method, at x, of a quantity in a unit; ``setting`` says how it was asked for.
+
+    ``apart`` says what a printed value is of that cannot stand beside it.
+    """
 
     graph: str
     method: str
@@ -22,6 +25,7 @@ class Observation:
     unit: str
     value: float
     setting: str = ""
+    apart: str = ""
 
     @property
     def key(self) -> tuple[str, ...]:

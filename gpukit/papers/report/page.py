@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from gpukit.papers.report.claims import DECIDED, UNDECIDED, count
+from gpukit.papers.report.items import ITEMS
 from gpukit.papers.report.publications import PUBLICATIONS, SCALES
 from gpukit.papers.report.rebuild import name_of, wanted_item
 from gpukit.report import page
@@ -43,6 +44,7 @@ def section(parts: Parts) -> dict[str, Any]:
     paper = rows[0]["publication"]
     return {
         "items": list(items.values()),
+        "not_made": [name for name in ITEMS[rows[0]["publication"]] if name not in items],
         "devices": sorted({setting.rpartition("; ")[2] for setting in settings if "; " in setting}),
         "paper": paper,
         "publication": PUBLICATIONS[paper],

@@ -98,12 +98,13 @@ def rebuild(paper: str, item: str, tables: Mapping[str, list[Row]], printed_file
         found = [one.value for one in several]
         measured: Row = {"ours": _digits(mean(found)), "ours_sd": f"{stdev(found):.3g}" if len(found) > 1 else NA}
         measured |= {"setting": several[0].setting, "data": data.get(key[0], SEVERAL), "repeats": len(found)}
-        beside = key[0] not in others or several[0].quantity in (*SIZES, DEGREE)
+        beside = (key[0] not in others or several[0].quantity in (*SIZES, DEGREE)) and not several[0].apart
         rows.append(_row(item, key) | measured | {"paper": left.pop(key, NA) if beside else NA})
     # What the paper prints, and nothing here was measured of that could stand beside it.
     for key, value in left.items():
-        absent: Row = {"ours": NA, "ours_sd": NA, "setting": others.get(key[0], ""), "repeats": 0}
-        rows.append(_row(item, key) | absent | {"data": data.get(key[0], NA), "paper": value})
+        apart = values[key][0].apart if key in values else ""
+        absent: Row = {"ours": NA, "ours_sd": NA, "setting": others.get(key[0], apart and ANOTHER_SIZE + apart)}
+        rows.append(_row(item, key) | absent | {"data": data.get(key[0], NA), "repeats": 0, "paper": value})
     return rows
 
 
@@ -165,7 +166,8 @@ def _printed(path: str) -> list[Row]:
 def plot_item(paper: str, item: str, rows: list[Row], path: str) -> None:
     """Draw the first quantity of an item; the paper's values are hollow.
 
-    With an axis: lines, a panel for each graph, or one for all where there is one method. Else a row of dots a graph.
+    With an axis: lines, a panel for each graph, or one for all where there is one method. Else a row of dots a graph,
+    and a panel for each model that the quantity is of.
 
     Parameters
     ----------
@@ -185,11 +187,16 @@ def plot_item(paper: str, item: str, rows: list[Row], path: str) -> None:
     """
     wanted = wanted_item(paper, item)
     need_rows(rows, item)
-    rows = [row for row in rows if row["quantity"] == rows[0]["quantity"]]
+    first_of = rows[0]["quantity"]
+    head = first_of.partition(", ")[0] + ", "
+    alike = {first_of, *(row["quantity"] for row in rows if not wanted.axis and row["quantity"].startswith(head))}
+    rows = [row for row in rows if row["quantity"] in alike]
+    quantities = list(dict.fromkeys(row["quantity"] for row in rows))
     graphs, methods = (list(dict.fromkeys(row[name] for row in rows)) for name in ("graph", "method"))
     # A line is a method, or a graph where there is one method; graphs with several methods have a panel each.
     standing = {row["graph"] for row in rows if row["data"].startswith("stand-in")}
     panels = graphs if wanted.axis and len(graphs) > 1 and len(methods) > 1 else [""]
+    panels = quantities if len(quantities) > 1 else panels
     lines = graphs if wanted.axis and len(methods) == 1 else methods
     columns, deep = min(2, len(panels)), -(-len(panels) // 2)
     labels = {
@@ -197,21 +204,22 @@ def plot_item(paper: str, item: str, rows: list[Row], path: str) -> None:
     }
     # Entries in a row of the legend, and room for its rows below the panels.
     across = 2 if wanted.axis or max(map(len, labels)) > 20 else 3
-    height = (0.9 + 2.5 * deep if wanted.axis else 1.1 + 0.34 * len(graphs)) + 0.2 * -(-len(labels) // across)
+    height = 0.9 + 2.5 * deep if wanted.axis else (1.1 + 0.34 * len(graphs)) * deep
+    height += 0.2 * -(-len(labels) // across)
     with draw(path, f"{paper}-{item}", (3.6 * columns + 2.0 * (columns == 1), height)) as (figure, first):
         grid = [first]
         if len(panels) > 1:
             first.remove()
             grid = list(figure.subplots(deep, columns, sharex=True, squeeze=False).flat)
         for axes, panel in zip(grid, panels, strict=False):
-            shown = [row for row in rows if panel in ("", row["graph"])]
+            shown = [row for row in rows if panel in ("", row["graph"], row["quantity"])]
             for number, line in enumerate(lines):
                 points = [row for row in shown if line == row["graph" if lines is graphs else "method"]]
                 if points:
                     name = _label(points[0], lines is graphs)
                     _draw_points(axes, points, number, name, None if wanted.axis else graphs)
             # Panels are to be compared: all have the same kind of scale.
-            _scale(axes, wanted, rows)
+            _scale(axes, wanted, rows, shown[0]["quantity"])
             axes.grid(True)
             axes.tick_params(labelbottom=True)
             if panel:
@@ -219,16 +227,17 @@ def plot_item(paper: str, item: str, rows: list[Row], path: str) -> None:
         # An odd number of panels leaves a place of the grid empty.
         for axes in grid[len(panels) :]:
             axes.remove()
-        if not wanted.axis:
-            first.set_yticks(range(len(graphs)), [label(graph) for graph in graphs])
-            first.set_ylim(len(graphs) - 0.4, -0.6)
-            first.tick_params(axis="y", length=0)
+        for axes in () if wanted.axis else grid[: len(panels)]:
+            axes.set_yticks(range(len(graphs)), [label(graph) for graph in graphs])
+            axes.set_ylim(len(graphs) - 0.4, -0.6)
+            axes.tick_params(axis="y", length=0)
+        note = f"synthetic stand-ins: {len(standing)} of {len(graphs)} graphs" if standing else ""
         if len(panels) > 1:
-            figure.suptitle(wanted.title, x=0.01, ha="left", fontsize=10.5)
+            title = f"{wanted.title}; {note}" if note and not wanted.axis else wanted.title
+            figure.suptitle(title, x=0.01, ha="left", fontsize=10.5)
         else:
             first.set_title(wanted.title, loc="left", pad=18 if standing else 6)
             if standing:
-                note = f"synthetic stand-ins: {len(standing)} of {len(graphs)} graphs"
                 first.annotate(note, (0, 1), (0, 5), xycoords="axes fraction", textcoords="offset points", color=MUTED)
         legend(figure, grid[: len(panels)], columns=across)
 
@@ -272,10 +281,10 @@ def name_of(method: str) -> str:
     return NAMES.get(method) or NAMES.get(head, head) + comma + rest
 
 
-def _scale(axes: Any, wanted: Item, rows: list[Row]) -> None:
+def _scale(axes: Any, wanted: Item, rows: list[Row], quantity: str) -> None:
     """Name the axes; make those logarithmic whose values ask for it; others begin at zero, unless values are close."""
     logarithmic = _geometric([float(row[source]) for row in rows for source in SOURCES if row[source] != NA])
-    quantity, unit = rows[0]["quantity"], rows[0]["unit"]
+    unit = rows[0]["unit"]
     axis, set_scale = (axes.yaxis, axes.set_yscale) if wanted.axis else (axes.xaxis, axes.set_xscale)
     axis.set_label_text(label(f"{quantity}, {unit}" if unit != "1" else quantity))
     set_scale("log" if logarithmic else "linear")
