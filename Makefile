@@ -2,6 +2,7 @@
 # make test   the tests of a few minutes            make lint      style, types, workflow
 # make test-all   every test that needs no GPU: also whole runs of the workflow, all kernels compiled and simulated
 # make test-plain the unit tests of compiled code with Numba's public interface alone, as for versions that were not tested
+# make held BEFORE=../older/checkout   what became slower than in an older checkout: benchmarks/held.toml (DEVICE=cuda for a GPU)
 # make bench  timed side-by-side runs               make gpu-test  the tests that need a GPU
 # make kernels  the archives of compiled kernels for all GPUs, into gpukit/kernels: some 15 minutes on two cores
 # make gpu-sanitize   NVIDIA's sanitizers over the small tests that need a GPU
@@ -16,11 +17,12 @@
 
 PYTHON ?= python3
 VENV ?= .venv
+DEVICE ?= cpu
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check -c requirements.lock
 RUN := PATH="$(abspath $(BIN)):$$PATH"
 
-.PHONY: demo test test-all test-plain lint docs lock kernels gpu-test gpu-sanitize bench papers reproduction schema fault fuzz reliability clean
+.PHONY: demo test test-all test-plain lint docs lock kernels gpu-test gpu-sanitize held bench papers reproduction schema fault fuzz reliability clean
 
 demo: $(VENV)/.stamp-demo
 	$(RUN) snakemake --cores all
@@ -84,6 +86,10 @@ gpu-sanitize: $(VENV)/.stamp-gpu
 	if [ -n "$$found" ]; then echo "gpu-sanitize: errors or failed tests under$$found" >&2; exit 1; fi
 
 BENCH := $(patsubst %,results/bench/%.h5,soc-Epinions1 soc-Slashdot0902)
+
+held: $(VENV)/.stamp-demo
+	$(RUN) python benchmarks/held.py --version before=$(BIN)/python:$(BEFORE) --version now=$(BIN)/python:. \
+		--device $(DEVICE) --out results/held-$(DEVICE).json
 
 bench: $(VENV)/.stamp-demo $(BENCH)
 	$(RUN) gpukit papers bench gim $(BENCH) --out results/bench/gim.json
