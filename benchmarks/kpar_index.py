@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from gpukit.artifacts import write_irw
+from gpukit.artifacts import irw_artifact, put
 from gpukit.cli.doctor import versions
 from gpukit.device.arrays import on_gpu, xp
 from gpukit.device.select import choose
@@ -68,7 +68,7 @@ def once(device: Any, graph: Any, order: Any, params: Params, file: Path, seed: 
     found = index_on(device, graph, order, params, hubs=False, adaptive=True, memory=1 << 40, seed=seed)
     built = time.perf_counter()
     rows = {name: getattr(found, name) for name in ROWS}
-    write_irw(file, rows, alpha=params.alpha, epsilon=params.epsilon, light=False, graph="0" * 64, seed=seed)
+    put(file, irw_artifact(rows, alpha=params.alpha, epsilon=params.epsilon, light=False, graph="0" * 64, seed=seed))
     written = time.perf_counter()
     size = os.path.getsize(file)
     file.unlink()

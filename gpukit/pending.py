@@ -19,7 +19,7 @@ _open = False
 _checks: "list[_Check]" = []
 
 again = False
-"""Whether files are checked in full though they were before (``gpukit --verify``)."""
+"""Whether large files are checked in full, too (``gpukit --verify``)."""
 
 
 class _Check(threading.Thread):

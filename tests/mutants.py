@@ -42,7 +42,11 @@ def seal(path: Path) -> None:
             if rows[name] is not None and not rows[name].derived
         }
         attributes = json.loads(file.attrs["gpukit_attributes"])
-        said = {name: value for name, value in attributes.items() if name not in kind.derived_attributes()}
+        said = {
+            name: value
+            for name, value in attributes.items()
+            if name not in [row.name for row in kind.attributes if row.derived]
+        }
         whole = {"kind": kind.name, "version": int(file.attrs["gpukit_version"]), "attributes": said, "arrays": content}
         file.attrs["gpukit_checksums"] = _json(sums)
         file.attrs["gpukit_payload_sha256"] = hashlib.sha256(_json(whole).encode()).hexdigest()

@@ -1,9 +1,8 @@
 """Artifacts: the HDF5 files that commands read and write. The only part of gpukit that imports h5py.
 
-``layout.py`` is the table of kinds, ``store.py`` writes and reads any of them (``patient.py`` bears a full disk),
-``lock.py`` lets one process at a time bring a file up to date, ``graph.py``, ``results.py`` and ``ppr.py`` are the
-typed fronts. What is read is checked by ``precheck.py``, ``structure.py``, ``bounds.py`` and ``sums.py``, and by
-``checks.py`` for what it means; ``remembered.py`` spares the second time. ``verify.py``,
+``layout.py`` is the table of kinds, ``store.py`` writes and reads any of them, ``lock.py`` lets one process at a time
+bring a file up to date, ``graph.py``, ``results.py`` and ``ppr.py`` are the typed fronts. What is read is checked by
+its checksums, by ``structure.py`` and ``bounds.py``, and by ``checks.py`` for what it means. ``verify.py``,
 ``diff.py`` and ``describe.py`` stand behind ``gpukit verify``, ``diff`` and ``inspect``.
 """
 
@@ -15,9 +14,7 @@ from gpukit.artifacts.ppr import (
     read_pagerank,
     read_topk,
     topk_artifact,
-    write_irw,
     write_pagerank,
-    write_topk,
 )
 from gpukit.artifacts.results import (
     RRSets,
@@ -60,10 +57,8 @@ __all__ = [
     "topk_artifact",
     "write",
     "write_graph",
-    "write_irw",
     "write_metrics",
     "write_pagerank",
     "write_rrsets",
     "write_seeds",
-    "write_topk",
 ]

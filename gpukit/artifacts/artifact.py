@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,7 +32,7 @@ class Header:
     checksums : dict of str to str
         SHA-256 of the bytes of each dataset.
     trees : dict of str to str
-        Tree sum of each dataset of 64 MiB or more (``sums.py``); none in older files.
+        Tree sum of each dataset of 64 MiB or more; none in older files.
     """
 
     kind: str
@@ -42,8 +43,8 @@ class Header:
     inputs: dict[str, str]
     attributes: dict[str, Any]
     payload: str
-    checksums: dict[str, str] = field(repr=False)
-    trees: dict[str, str] = field(repr=False, default_factory=dict)
+    checksums: dict[str, str]
+    trees: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +52,11 @@ class Artifact(Header):
     """A header with the arrays that were read, by their path in the file."""
 
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
+
+
+def given(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is not None."""
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def canonical_json(value: Any) -> str:

@@ -32,7 +32,7 @@ def tree(description: dict[str, Any]) -> list[str]:
     """Return a description as lines of text."""
     d = description
     lines = [f"{d['file']}: {d['kind']}, layout {d['version']}, by {d['producer']}"]
-    plain = {"payload": d["payload"], "seed": d["seed"], "params": d["params"], "inputs": d["inputs"]}
+    plain = {name: d[name] for name in ("payload", "seed", "params", "inputs")}
     lines += [f"├─ {name}: {_text(value)}" for name, value in plain.items() if value not in (None, {})]
     lines += [f"├─ @{name}: {_text(value)}" for name, value in d["attributes"].items()]
     entries = d["datasets"]

@@ -1,6 +1,5 @@
 """Graphs as artifacts: a Binsparse CSR at the root, the transpose and the sampling tables in groups beside it."""
 
-import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -8,14 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpukit.artifacts import store
-from gpukit.artifacts.artifact import Artifact, canonical_json
+from gpukit.artifacts.artifact import Artifact, canonical_json, given
+from gpukit.artifacts.bounds import graph_of, tables_of
 from gpukit.artifacts.checks import descriptor
-from gpukit.artifacts.labels import labels_of, packed
+from gpukit.artifacts.labels import packed
 from gpukit.artifacts.layout import TABLES
 from gpukit.artifacts.store import PathLike
-from gpukit.graph.csr import Graph, Weights
-
-_log = logging.getLogger("gpukit")
+from gpukit.graph.csr import Graph
 
 
 def write_graph(
@@ -66,43 +64,28 @@ def _content(
     graph: Graph, tables: Mapping[str, np.ndarray] | None
 ) -> tuple[dict[str, np.ndarray], dict[str, Any], dict[str, dict[str, str]]]:
     """Return the arrays, the attributes and the attributes of groups of a graph."""
-    arrays: dict[str, np.ndarray] = {}
-    groups: dict[str, dict[str, str]] = {}
-    _put_csr("", arrays, groups, graph.indptr, graph.indices, graph.probabilities)
-    if graph.ids is not None:
-        arrays["ids"] = graph.ids
-    if graph.labels is not None:
-        arrays |= packed(graph.labels)
-    if graph.in_indptr is not None and graph.in_indices is not None:
-        _put_csr("transpose", arrays, groups, graph.in_indptr, graph.in_indices, graph.in_probabilities)
-    for name, table in (tables or {}).items():
-        arrays[f"tables/{name}"] = np.asarray(table)
+    transpose = graph.in_indptr is not None and graph.in_indices is not None
+    arrays = _csr("", graph.indptr, graph.indices, graph.probabilities) | {"ids": graph.ids, **packed(graph.labels)}
+    if transpose:
+        arrays |= _csr("transpose/", graph.in_indptr, graph.in_indices, graph.in_probabilities)
+    arrays |= {f"tables/{name}": np.asarray(table) for name, table in (tables or {}).items()}
+    groups = {
+        group: {"binsparse": canonical_json(descriptor(group, graph.n, graph.m))}
+        for group in ("", "transpose")[: 1 + transpose]
+    }
     weights = graph.weights
     attributes = {"n": graph.n, "m": graph.m, "scheme": weights.scheme, "undirected": bool(graph.undirected)}
-    attributes["facts"] = graph.facts
-    optional = {"p": weights.p, "weights_seed": weights.seed, "low": weights.low, "high": weights.high}
+    attributes |= {"facts": graph.facts, "p": weights.p, "weights_seed": weights.seed}
+    attributes |= {"low": weights.low, "high": weights.high}
     if tables and TABLES > 1:  # files from before there was a version have tables of version 1
-        optional["tables"] = TABLES
-    attributes |= {name: value for name, value in optional.items() if value is not None}
-    return arrays, attributes, groups
+        attributes["tables"] = TABLES
+    return given(arrays), given(attributes), groups
 
 
-def _put_csr(
-    group: str,
-    arrays: dict[str, np.ndarray],
-    groups: dict[str, dict[str, str]],
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    probabilities: np.ndarray | None,
-) -> None:
-    """Add one CSR matrix and its Binsparse descriptor (JSON in one string attribute)."""
-    prefix = f"{group}/" if group else ""
-    arrays[f"{prefix}pointers_to_1"] = indptr
-    arrays[f"{prefix}indices_1"] = indices
-    arrays[f"{prefix}values"] = np.ones(1, np.int8)
-    if probabilities is not None:
-        arrays[f"{prefix}probabilities"] = probabilities
-    groups[group] = {"binsparse": canonical_json(descriptor(group, len(indptr) - 1, len(indices)))}
+def _csr(prefix: str, indptr: Any, indices: Any, probabilities: Any) -> dict[str, Any]:
+    """Return the arrays of a CSR matrix by path."""
+    arrays = {"pointers_to_1": indptr, "indices_1": indices, "values": np.ones(1, np.int8)}
+    return {f"{prefix}{name}": array for name, array in (arrays | {"probabilities": probabilities}).items()}
 
 
 class GraphFile(NamedTuple):
@@ -141,25 +124,7 @@ def read_graph_file(path: PathLike, *, transpose: bool = True, tables: bool = Fa
     """
     skip = (() if tables else ("tables/",)) + (() if transpose else ("transpose/",))
     artifact = store.read(path, "graph", skip=skip)
-    get, attributes = artifact.arrays.get, artifact.attributes
-    graph = Graph(
-        indptr=artifact.arrays["pointers_to_1"],
-        indices=artifact.arrays["indices_1"],
-        ids=get("ids"),
-        labels=labels_of(artifact.arrays),
-        weights=Weights.of(attributes),
-        probabilities=get("probabilities"),
-        in_indptr=get("transpose/pointers_to_1"),
-        in_indices=get("transpose/indices_1"),
-        in_probabilities=get("transpose/probabilities"),
-        undirected=attributes["undirected"],
-        facts=attributes["facts"],
-    )
-    found = {name.removeprefix("tables/"): a for name, a in artifact.arrays.items() if name.startswith("tables/")}
-    if found and attributes.get("tables", 1) != TABLES:
-        _log.info("the sampling tables of %s are of another version of gpukit; they are built anew", path)
-        found = {}
-    return GraphFile(graph, artifact.payload, found or None)
+    return GraphFile(graph_of(artifact), artifact.payload, tables_of(artifact))
 
 
 def read_graph(path: PathLike, *, transpose: bool = True) -> Graph:

@@ -3,12 +3,20 @@
 A new kind is a new row of :data:`KINDS`. An incompatible change of a layout raises that kind's ``version``.
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 INT32, INT64, UINT8, UINT32, UINT64 = ("int32",), ("int64",), ("uint8",), ("uint32",), ("uint64",)
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float32", "float64")
+
+_DRAWN = ("trivalency", "uniform")
+_EXPLICIT = (*_DRAWN, "file")
+_KEPT, _ROWS, _UPDATABLE = ("sets", ("kept",)), ("light", (False,)), ("sized_for", None)
+_COUNT, _COUNTED = (0, math.inf), (-1, math.inf)
+SAMPLE_IDS = 1 << 48
+"""Samples that there can be, with ids from 0."""
 
 TABLES = 1
 """Version of the sampling tables in a graph: raise it with every change of what ``build_tables`` returns."""
@@ -40,6 +48,12 @@ class Array:
         The array holds row starts: from 0, never falling, to the length of this name.
     since : int
         The layout version that a file has at least if it has the array.
+    within : tuple of two numbers, or None
+        The smallest and the largest value there may be.
+    only : tuple of str and tuple, or None
+        An attribute, and its values with which the array is there, and with no others; None for any value.
+    rises : str or None
+        Values rise strictly: within the rows that start at the dataset of this path, or all of them (``""``).
     """
 
     path: str
@@ -51,6 +65,9 @@ class Array:
     high: str | None = None
     ends: str | None = None
     since: int = 1
+    within: tuple[float, float] | None = None
+    only: tuple[str, tuple | None] | None = None
+    rises: str | None = None
 
 
 @dataclass(frozen=True)
@@ -58,7 +75,8 @@ class Attribute:
     """One content attribute of a kind: its name, type and meaning.
 
     The type is ``int``, ``float``, ``str``, ``bool``, ``object`` or ``any``. An attribute named like a length must
-    be equal to that length. A derived one does not enter the payload digest.
+    be equal to that length. A derived one does not enter the payload digest. ``allowed`` are the only values that it
+    may have, ``inside`` is the open interval that they lie in, ``only`` as of an array.
     """
 
     name: str
@@ -66,6 +84,9 @@ class Attribute:
     meaning: str
     required: bool = True
     derived: bool = False
+    allowed: tuple[str, ...] = ()
+    inside: tuple[float, float] | None = None
+    only: tuple[str, tuple | None] | None = None
 
 
 @dataclass(frozen=True)
@@ -100,18 +121,32 @@ class Kind:
                 return row
         return None
 
-    def derived_attributes(self) -> set[str]:
-        """Return the names of the attributes that do not enter the payload digest."""
-        return {row.name for row in self.attributes if row.derived}
 
-
-def _csr(group: str, derived: bool, rows: str, columns: str, required: bool) -> tuple[Array, ...]:
+def _csr(group: str, rows: str, columns: str) -> tuple[Array, ...]:
     """Return the rows of one Binsparse CSR matrix with an iso value of one and an optional probability an edge."""
+    derived, required = bool(group), not group
     return (
         Array(f"{group}pointers_to_1", INT64, ("n+1",), f"row starts: {rows}", required, derived, ends="m"),
-        Array(f"{group}indices_1", INT32, ("m",), f"{columns}, ascending in a row", required, derived, high="n"),
+        Array(
+            f"{group}indices_1",
+            INT32,
+            ("m",),
+            f"{columns}, ascending in a row",
+            required,
+            derived,
+            high="n",
+            rises=f"{group}pointers_to_1",
+        ),
         Array(f"{group}values", ("int8",), ("1",), "the Binsparse value of every edge: 1", required, derived),
-        Array(f"{group}probabilities", UINT32, ("m",), "p = (x + 1) / 2^32 of each edge", False, derived),
+        Array(
+            f"{group}probabilities",
+            UINT32,
+            ("m",),
+            "p = (x + 1) / 2^32 of each edge",
+            False,
+            derived,
+            only=None if group else ("scheme", _EXPLICIT),
+        ),
     )
 
 
@@ -131,7 +166,7 @@ def _some_labels(since: int) -> tuple[Array, ...]:
     return (
         Array(
             "labels/vertices", INT32, ("named",), "internal ids that are named here; absent without labels", False,
-            high="n", since=since,
+            high="n", since=since, rises=""
         ),
         Array("labels/offsets", INT64, ("named+1",), "start of the label of each", False, ends="bytes", since=since),
         Array("labels/bytes", UINT8, ("bytes",), "labels in UTF-8, ascending, no two equal", False, since=since),
@@ -153,11 +188,18 @@ def _lists(model: str) -> tuple[Array, ...]:
     return (
         Array(f"{model}/first", INT64, (f"{model}_ks+1",), "start of the list of k = 0, 1, …", ends=size),
         Array(f"{model}/vertices", INT32, (size,), "by falling score, then by id", high="n"),
-        Array(f"{model}/scores", INT32, (size,), "number of contexts: 1 or more"),
+        Array(f"{model}/scores", INT32, (size,), "number of contexts: 1 or more", within=(1, math.inf)),
     )
 
 
 _WEIGHTED = Attribute("weighted", "bool", "true where edges count by their weight; absent where all alike", False)
+_ALPHA = Attribute("alpha", "float", "probability that a walk stops at a vertex with out-edges", inside=(0, 1))
+_CASCADE = Attribute("model", "str", "ic or lt", allowed=("ic", "lt"))
+_SCHEMES = ("wc", "const", *_EXPLICIT, "none")
+_IDS = Array(
+    "ids", INT64, ("n",), "original vertex ids, ascending; absent when 0 … n-1", False, within=_COUNT, rises=""
+)  # fmt: skip
+_VERTICES = Attribute("n", "int", "number of vertices of the graph")
 _GRAPH_DIGEST = Attribute("graph", "str", "payload digest of the graph")
 
 
@@ -172,93 +214,108 @@ KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
         _kind(
-            "graph",
-            1,
-            "a directed simple graph as a Binsparse CSR matrix, with original ids and edge probabilities",
-            *_csr("", False, "out-edges of each vertex", "heads of the out-edges", True),
-            Array("ids", INT64, ("n",), "original vertex ids, ascending; absent when 0 … n-1", False),
+            "graph", 1, "a directed simple graph as a Binsparse CSR matrix, with original ids and edge probabilities",
+            *_csr("", "out-edges of each vertex", "heads of the out-edges"),
+            _IDS,
             *_all_labels(since=2),
-            *_csr("transpose/", True, "in-edges of each vertex", "tails of the in-edges", False),
+            *_csr("transpose/", "in-edges of each vertex", "tails of the in-edges"),
             Array("tables/*", INTEGERS + FLOATS, ("*",), "sampling tables, built at import", False, True),
             Attribute("n", "int", "number of vertices"),
             Attribute("m", "int", "number of directed edges"),
-            Attribute("scheme", "str", "edge probabilities: wc, const, trivalency, uniform, file or none"),
-            Attribute("p", "float", "probability of every edge; scheme const only", False),
-            Attribute("weights_seed", "int", "seed of what is drawn; schemes trivalency and uniform only", False),
-            Attribute("low", "float", "least probability that was drawn; scheme uniform only", False),
-            Attribute("high", "float", "largest probability that was drawn; scheme uniform only", False),
+            Attribute(
+                "scheme", "str", "edge probabilities: wc, const, trivalency, uniform, file or none", allowed=_SCHEMES
+            ),
+            Attribute("p", "float", "probability of every edge; scheme const only", False, only=("scheme", ("const",))),
+            Attribute(
+                "weights_seed", "int", "seed of what is drawn; schemes trivalency and uniform only", False,
+                only=("scheme", _DRAWN)
+            ),
+            Attribute(
+                "low", "float", "least probability that was drawn; scheme uniform only", False,
+                only=("scheme", ("uniform",))
+            ),
+            Attribute(
+                "high", "float", "largest probability that was drawn; scheme uniform only", False,
+                only=("scheme", ("uniform",))
+            ),
             Attribute("undirected", "bool", "whether import made every edge in both directions"),
             Attribute("tables", "int", "version of the sampling tables; 1 where absent", False, derived=True),
             Attribute("facts", "object", "what import found: self_loops_dropped, …", derived=True),
         ),
         _kind(
-            "rrsets",
-            1,
-            "reverse-reachable sets with consecutive sample ids, packed end to end in id order",
+            "rrsets", 1, "reverse-reachable sets with consecutive sample ids, packed end to end in id order",
             Array("offsets", INT64, ("count+1",), "start of each set in members", ends="size"),
-            Array("members", INT32, ("size",), "elements of the sets, ascending in a set", high="elements"),
-            Array("ids", INT64, ("n",), "original vertex ids, ascending; absent when 0 … n-1", False),
+            Array(
+                "members", INT32, ("size",), "elements of the sets, ascending in a set", high="elements",
+                rises="offsets"
+            ),
+            _IDS,
             *_all_labels(since=2),
             Array(
-                "own",
-                UINT64,
-                ("n",),
-                "chance that no in-edge of a vertex is live, in units of 2^-63; of kept sets",
-                False,
-                since=2,
+                "own", UINT64, ("n",), "chance that no in-edge of a vertex is live, in units of 2^-63; of kept sets",
+                False, since=2, within=(0, 1 << 63), only=_KEPT
             ),
             Array(
-                "weights",
-                INT64,
-                ("n",),
-                "what each vertex counts for, in units of 10^-decimals; absent: one each",
-                False,
-                since=2,
+                "weights", INT64, ("n",), "what each vertex counts for, in units of 10^-decimals; absent: one each",
+                False, since=2, within=_COUNT, only=("decimals", None)
             ),
-            Attribute("n", "int", "number of vertices of the graph"),
+            _VERTICES,
             Attribute("m", "int", "number of directed edges of the graph", False),
-            Attribute("sets", "str", "kept: those that are nothing but their root are left out; absent: plain", False),
-            Attribute("drawn", "int", "sample ids that sets were kept of; kept sets only", False),
-            Attribute("gamma", "int", "Γ: what the share of kept sets hit counts for, in units of 2^-63", False),
-            Attribute("decimals", "int", "of the weights", False),
+            Attribute(
+                "sets", "str", "kept: those that are nothing but their root are left out; absent: plain", False,
+                allowed=("kept", "plain")
+            ),
+            Attribute("drawn", "int", "sample ids that sets were kept of; kept sets only", False, only=_KEPT),
+            Attribute(
+                "gamma", "int", "Γ: what the share of kept sets hit counts for, in units of 2^-63", False, only=_KEPT
+            ),
+            Attribute("decimals", "int", "of the weights", False, inside=(-1, 10)),
             Attribute("elements", "int", "bound of the members: n · rounds; element = round · n + vertex"),
-            Attribute("first", "int", "sample id of the first set"),
+            Attribute("first", "int", "sample id of the first set", inside=_COUNTED),
             Attribute("count", "int", "number of sets"),
             Attribute("stream", "str", "name of the random stream the sets were drawn from"),
-            Attribute("model", "str", "ic or lt"),
-            Attribute("sampler", "str", "skip or scan"),
-            Attribute("rounds", "int", "rounds T of multi-round influence; 1 otherwise"),
+            _CASCADE,
+            Attribute("sampler", "str", "skip or scan", allowed=("skip", "scan")),
+            Attribute("rounds", "int", "rounds T of multi-round influence; 1 otherwise", inside=(0, 256)),
             _GRAPH_DIGEST,
         ),
         _kind(
-            "seeds",
-            1,
-            "chosen vertices in order of choice, with what they are expected to reach",
+            "seeds", 1, "chosen vertices in order of choice, with what they are expected to reach",
             Array("seeds", INT64, ("k",), "original ids, in order of choice"),
             Array("internal", INT32, ("k",), "the same vertices as internal ids", high="n"),
-            Array("gains", INT64, ("k",), "marginal coverage: sets (or vertices over all worlds) each added", False),
-            Array("spread_gains", ("float64",), ("k",), "what each adds to the spread by these", False, since=2),
-            Array("degrees", INT64, ("k",), "out-degree of each; absent where no graph was at hand", False, since=2),
-            Array("rounds", INT32, ("k",), "round of each seed; multi-round influence only", False),
+            Array(
+                "gains", INT64, ("k",), "marginal coverage: sets (or vertices over all worlds) each added", False,
+                within=_COUNT
+            ),
+            Array(
+                "spread_gains", ("float64",), ("k",), "what each adds to the spread by these", False, since=2,
+                within=_COUNT
+            ),
+            Array(
+                "degrees", INT64, ("k",), "out-degree of each; absent where no graph was at hand", False, since=2,
+                within=_COUNT
+            ),
+            Array("rounds", INT32, ("k",), "round of each seed; multi-round influence only", False, within=(0, 254)),
             *_some_labels(since=2),
-            Attribute("n", "int", "number of vertices of the graph"),
+            _VERTICES,
             Attribute("method", "str", "how the seeds were found"),
-            Attribute("spread_estimate", "float", "vertices reached, by samples the choice has not seen", False),
+            Attribute(
+                "spread_estimate", "float", "vertices reached, by samples the choice has not seen", False,
+                inside=_COUNTED
+            ),
             Attribute("selection_estimate", "float", "by the samples it was chosen from: too high", False),
-            Attribute("rr_sets", "int", "number of RR sets used, all collections together", False),
+            Attribute("rr_sets", "int", "number of RR sets used, all collections together", False, inside=_COUNTED),
             Attribute("guarantee", "any", "the approximation guarantee that holds", False),
             _GRAPH_DIGEST,
         ),
         _kind(
-            "pagerank",
-            1,
-            "global PageRank with absorbing dangling vertices, and the PRO-rank list",
+            "pagerank", 1, "global PageRank with absorbing dangling vertices, and the PRO-rank list",
             Array("pagerank", UINT64, ("n",), "PageRank in units of 2^-62"),
             Array("order", INT32, ("ranked",), "vertices with out-edges by falling PageRank / d_out", high="n"),
-            Attribute("n", "int", "number of vertices of the graph"),
-            Attribute("alpha", "float", "probability that a walk stops at a vertex with out-edges"),
-            Attribute("rounds", "int", "synchronous rounds done"),
-            Attribute("remaining", "int", "mass not yet spread, in units of 2^-62"),
+            _VERTICES,
+            _ALPHA,
+            Attribute("rounds", "int", "synchronous rounds done", inside=_COUNTED),
+            Attribute("remaining", "int", "mass not yet spread, in units of 2^-62", inside=_COUNTED),
             _WEIGHTED,
             _GRAPH_DIGEST,
         ),
@@ -267,74 +324,113 @@ KINDS: dict[str, Kind] = {
             1,
             "inverted random walks as a doubled CSR: who starts the walks that end at a vertex, and how many",
             Array("walks", UINT32, ("n",), "walks from each vertex; 0 without out-edges"),
-            Array("arrivals", INT64, ("n",), "walks that end at each vertex"),
-            Array("src_begin", INT64, ("n+1",), "start of each start list; absent when light", False, ends="entries"),
-            Array("starts", INT32, ("entries",), "start lists: frequent starts first", False, high="n"),
-            Array("frequent_begin", INT64, ("n+1",), "start of the frequencies", False, ends="frequent"),
-            Array("frequencies", UINT32, ("frequent",), "walks of each frequent start: 2 or more", False),
-            Array("hubs", INT32, ("hubs",), "vertices where more than 8ψ walks end", False, high="n"),
-            Array("factors", ("uint8",), ("n",), "times as many walks as edges ask for", False, since=2),
-            Array("moves", ("uint16",), ("count",), "steps of each walk, by start and number", False, since=2),
-            Array("paths", INT32, ("steps",), "vertex after each step, all end to end", False, high="n", since=2),
-            Attribute("n", "int", "number of vertices of the graph"),
-            Attribute("alpha", "float", "probability that a walk stops at a vertex with out-edges"),
-            Attribute("epsilon", "float", "relative error the index is made for"),
+            Array("arrivals", INT64, ("n",), "walks that end at each vertex", within=_COUNT),
+            Array(
+                "src_begin", INT64, ("n+1",), "start of each start list; absent when light", False, ends="entries",
+                only=_ROWS
+            ),
+            Array("starts", INT32, ("entries",), "start lists: frequent starts first", False, high="n", only=_ROWS),
+            Array("frequent_begin", INT64, ("n+1",), "start of the frequencies", False, ends="frequent", only=_ROWS),
+            Array(
+                "frequencies", UINT32, ("frequent",), "walks of each frequent start: 2 or more", False,
+                within=(2, math.inf), only=_ROWS
+            ),
+            Array("hubs", INT32, ("hubs",), "vertices where more than 8ψ walks end", False, high="n", rises=""),
+            Array(
+                "factors", ("uint8",), ("n",), "times as many walks as edges ask for", False, since=2,
+                within=(1, math.inf), only=_UPDATABLE
+            ),
+            Array(
+                "moves", ("uint16",), ("count",), "steps of each walk, by start and number", False, since=2,
+                only=_UPDATABLE
+            ),
+            Array(
+                "paths", INT32, ("steps",), "vertex after each step, all end to end", False, high="n", since=2,
+                only=_UPDATABLE
+            ),
+            _VERTICES,
+            _ALPHA,
+            Attribute("epsilon", "float", "relative error the index is made for", inside=(0, 1)),
             Attribute("light", "bool", "whether only the counts are kept, and walks are drawn again by a query"),
-            Attribute("sized_for", "int", "edges of the graph that numbers of walks are made for; layout 2", False),
+            Attribute(
+                "sized_for", "int", "edges of the graph that numbers of walks are made for; layout 2", False,
+                inside=_COUNTED
+            ),
             _WEIGHTED,
             _GRAPH_DIGEST,
         ),
         _kind(
-            "topk",
-            1,
-            "answers of top-k personalised PageRank queries, packed end to end",
+            "topk", 1, "answers of top-k personalised PageRank queries, packed end to end",
             Array("offsets", INT64, ("queries+1",), "start of each answer", ends="size"),
             Array("nodes", INT64, ("size",), "original ids, best first"),
             Array("internal", INT32, ("size",), "the same vertices as internal ids", high="n"),
             Array("scores", UINT64, ("size",), "estimated PageRank in units of 2^-62"),
             Array("source_offsets", INT64, ("queries+1",), "start of each query", ends="starts"),
-            Array("sources", INT32, ("starts",), "internal ids of the sources, ascending", high="n"),
+            Array(
+                "sources", INT32, ("starts",), "internal ids of the sources, ascending", high="n",
+                rises="source_offsets"
+            ),
             Array("source_mass", UINT64, ("starts",), "probability of each source, in units of 2^-62"),
-            Array("certain", UINT8, ("size",), "1: one of the k best for certain; refined answers", False, since=3),
+            Array(
+                "certain", UINT8, ("size",), "1: one of the k best for certain; refined answers", False, since=3,
+                within=(0, 1)
+            ),
             *_some_labels(since=2),
-            Attribute("n", "int", "number of vertices of the graph"),
-            Attribute("k", "int", "length of an answer; fewer where fewer vertices score"),
-            Attribute("alpha", "float", "probability that a walk stops at a vertex with out-edges"),
-            Attribute("epsilon", "float", "relative error of Definition 1; absent for the truth", False),
+            _VERTICES,
+            Attribute("k", "int", "length of an answer; fewer where fewer vertices score", inside=(0, math.inf)),
+            _ALPHA,
+            Attribute("epsilon", "float", "relative error of Definition 1; absent for the truth", False, inside=(0, 1)),
             Attribute("method", "str", "how the answers were found"),
             _WEIGHTED,
             _GRAPH_DIGEST,
         ),
         _kind(
-            "campaign",
-            2,
-            "campaigns of minimum-cost seeding, round by round; of a real one the state between rounds",
-            Array("worlds", INT64, ("campaigns",), "number of each hidden world; -1: observed, not simulated"),
+            "campaign", 2, "campaigns of minimum-cost seeding, round by round; of a real one the state between rounds",
+            Array(
+                "worlds", INT64, ("campaigns",), "number of each hidden world; -1: observed, not simulated",
+                within=(-1, math.inf)
+            ),
             Array("first_round", INT64, ("campaigns+1",), "first round of each campaign", ends="rounds"),
             Array("batch_begin", INT64, ("rounds+1",), "start of each round's seeds", ends="chosen"),
-            Array("seeds", INT64, ("chosen",), "original ids, in order of choice"),
+            Array("seeds", INT64, ("chosen",), "original ids, in order of choice", within=_COUNT),
             Array("activated_begin", INT64, ("rounds+1",), "start of what each activated", ends="reached"),
-            Array("activated", INT64, ("reached",), "original ids, ascending in a round; seeds included"),
-            Array("cost", INT64, ("rounds",), "what the seeds of each round cost, in units"),
-            Array("sets", INT64, ("rounds",), "mRR sets the seeds were chosen from; 0 in the end game"),
-            Array("covered", INT64, ("rounds",), "how many of these they hit"),
-            Array("most", INT64, ("rounds",), "no seeds that cost as much hit more of them"),
-            Array("hits", INT64, ("rounds",), "how many of the judging sets they hit; -1: there were none"),
-            Array("refused", INT64, ("rounds",), "batches that judging sets refused"),
-            Array("judged", INT64, ("rounds",), "ids of judging sets that had been used up before"),
-            Array("stops", ("int8",), ("rounds",), "why no more sets: 0 certified, 1 the cap, 2 end game"),
-            Array("prices", INT64, ("n",), "cost of each vertex, in units; costs from a file", False),
+            Array(
+                "activated", INT64, ("reached",), "original ids, ascending in a round; seeds included", within=_COUNT,
+                rises="activated_begin"
+            ),
+            Array("cost", INT64, ("rounds",), "what the seeds of each round cost, in units", within=_COUNT),
+            Array(
+                "sets", INT64, ("rounds",), "mRR sets the seeds were chosen from; 0 in the end game",
+                within=(0, SAMPLE_IDS)
+            ),
+            Array("covered", INT64, ("rounds",), "how many of these they hit", within=_COUNT),
+            Array("most", INT64, ("rounds",), "no seeds that cost as much hit more of them", within=(0, SAMPLE_IDS)),
+            Array(
+                "hits", INT64, ("rounds",), "how many of the judging sets they hit; -1: there were none",
+                within=(-1, math.inf)
+            ),
+            Array("refused", INT64, ("rounds",), "batches that judging sets refused", within=(0, 1024)),
+            Array(
+                "judged", INT64, ("rounds",), "ids of judging sets that had been used up before", within=(0, SAMPLE_IDS)
+            ),
+            Array(
+                "stops", ("int8",), ("rounds",), "why no more sets: 0 certified, 1 the cap, 2 end game", within=(0, 2)
+            ),
+            Array(
+                "prices", INT64, ("n",), "cost of each vertex, in units; costs from a file", False,
+                within=(1, math.inf), only=("costs", ("file",))
+            ),
             *_some_labels(since=3),
-            Attribute("n", "int", "number of vertices of the graph"),
-            Attribute("eta", "int", "vertices to activate"),
-            Attribute("batch", "int", "seeds of a round at most"),
-            Attribute("model", "str", "ic or lt"),
-            Attribute("epsilon", "float", "accuracy of each round's choice"),
-            Attribute("update", "str", "coupled, paper or regenerate"),
-            Attribute("ids", "str", "sample ids from round to round: kept or fresh"),
-            Attribute("certificate", "str", "fresh or paper"),
-            Attribute("lt_residual", "str", "renormalised or raw"),
-            Attribute("costs", "str", "degree, uniform or file"),
+            _VERTICES,
+            Attribute("eta", "int", "vertices to activate", inside=(0, math.inf)),
+            Attribute("batch", "int", "seeds of a round at most", inside=(0, math.inf)),
+            _CASCADE,
+            Attribute("epsilon", "float", "accuracy of each round's choice", inside=(0, 1)),
+            Attribute("update", "str", "coupled, paper or regenerate", allowed=("coupled", "paper", "regenerate")),
+            Attribute("ids", "str", "sample ids from round to round: kept or fresh", allowed=("kept", "fresh")),
+            Attribute("certificate", "str", "fresh or paper", allowed=("fresh", "paper")),
+            Attribute("lt_residual", "str", "renormalised or raw", allowed=("renormalised", "raw")),
+            Attribute("costs", "str", "degree, uniform or file", allowed=("degree", "uniform", "file")),
             Attribute("unit", "str", "what a cost of 1 means, as a decimal number"),
             Attribute("pending", "bool", "whether the outcome of the last round is still unknown"),
             _GRAPH_DIGEST,
@@ -343,65 +439,60 @@ KINDS: dict[str, Kind] = {
             "egonets",
             1,
             "ego-networks (the subgraphs that the neighbours of each centre induce) in CSR, packed end to end",
-            Array("centres", INT64, ("count",), "original ids of the centres"),
+            Array("centres", INT64, ("count",), "original ids of the centres", within=_COUNT, rises=""),
             Array("node_begin", INT64, ("count+1",), "start of each ego-network in nodes", ends="rows"),
-            Array("nodes", INT64, ("rows",), "original ids of the neighbours, ascending in an ego-network"),
+            Array(
+                "nodes", INT64, ("rows",), "original ids of the neighbours, ascending in an ego-network",
+                rises="node_begin"
+            ),
             Array("indptr", INT64, ("rows+1",), "row starts: edges of each node", ends="size"),
-            Array("indices", INT32, ("size",), "heads as places in the ego-network, ascending in a row"),
+            Array("indices", INT32, ("size",), "heads as places in the ego-network, ascending in a row", within=_COUNT),
             *_some_labels(since=2),
-            Attribute("n", "int", "number of vertices of the graph"),
+            _VERTICES,
             Attribute("count", "int", "number of ego-networks"),
             _GRAPH_DIGEST,
         ),
         _kind(
-            "diversity",
-            1,
-            "the vertices of most social contexts, with these contexts",
+            "diversity", 1, "the vertices of most social contexts, with these contexts",
             Array("vertices", INT64, ("t",), "original ids, by falling score, then by id"),
             Array("internal", INT32, ("t",), "the same vertices as internal ids", high="n"),
             Array("scores", INT32, ("t",), "number of contexts of each vertex"),
             Array("first", INT64, ("t+1",), "first context of each vertex", ends="contexts"),
             Array("offsets", INT64, ("contexts+1",), "start of each context in members", ends="size"),
-            Array("members", INT64, ("size",), "original ids, ascending in a context"),
+            Array("members", INT64, ("size",), "original ids, ascending in a context", rises="offsets"),
             *_some_labels(since=2),
-            Attribute("n", "int", "number of vertices of the graph"),
-            Attribute("model", "str", "comp, core or truss"),
-            Attribute("k", "int", "threshold of the model"),
+            _VERTICES,
+            Attribute("model", "str", "comp, core or truss", allowed=("comp", "core", "truss")),
+            Attribute("k", "int", "threshold of the model", inside=(0, math.inf)),
             _GRAPH_DIGEST,
         ),
         _kind(
-            "contexts",
-            1,
-            "the social contexts of every vertex for every k, and who has how many, by internal ids",
+            "contexts", 1, "the social contexts of every vertex for every k, and who has how many, by internal ids",
             Array("offsets", INT64, ("n+1",), "start of the neighbours of each vertex", ends="m"),
             *_lists("comp"),
             *_nested("core"),
             *_lists("core"),
             *_nested("truss"),
             *_lists("truss"),
-            Attribute("n", "int", "number of vertices of the graph"),
+            _VERTICES,
             Attribute("m", "int", "number of its edges, each in both directions"),
             _GRAPH_DIGEST,
         ),
         _kind(
-            "decomposition",
-            1,
-            "cores and trusses of an undirected graph",
-            Array("coreness", INT32, ("n",), "largest k whose k-core has the vertex, by internal id"),
+            "decomposition", 1, "cores and trusses of an undirected graph",
+            Array("coreness", INT32, ("n",), "largest k whose k-core has the vertex, by internal id", within=_COUNT),
             Array("tails", INT64, ("edges",), "original ids of the edges' lower ends"),
             Array("heads", INT64, ("edges",), "original ids of their higher ends; edges ascend"),
-            Array("trussness", INT32, ("edges",), "largest k whose k-truss has the edge"),
+            Array("trussness", INT32, ("edges",), "largest k whose k-truss has the edge", within=(2, math.inf)),
             *_some_labels(since=2),
-            Attribute("n", "int", "number of vertices of the graph"),
+            _VERTICES,
             _GRAPH_DIGEST,
         ),
         _kind(
-            "metrics",
-            1,
-            "a table of numbers: named columns of equal length",
+            "metrics", 1, "a table of numbers: named columns of equal length",
             Array("columns/*", ("int64", "float64"), ("rows",), "one column"),
             Attribute("columns", "any", "names of the columns, in order"),
             open_attributes=True,
         ),
     )
-}
+}  # fmt: skip

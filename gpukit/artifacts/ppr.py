@@ -6,14 +6,9 @@ from typing import Any
 import numpy as np
 
 from gpukit.artifacts import store
-from gpukit.artifacts.artifact import Artifact
+from gpukit.artifacts.artifact import Artifact, given
 from gpukit.artifacts.labels import Texts, packed_of
 from gpukit.artifacts.store import PathLike
-
-
-def _weighted(weighted: bool) -> dict[str, bool]:
-    """Return the attribute of weighted edges; files where edges count alike are those of before there were weights."""
-    return {"weighted": True} if weighted else {}
 
 
 def write_pagerank(
@@ -30,9 +25,9 @@ def write_pagerank(
 ) -> str:
     """Write PageRank (uint64, units of 2**-62) and the PRO-rank list (int32); return the payload digest."""
     attributes = {"n": len(pagerank), "alpha": alpha, "rounds": rounds, "remaining": remaining, "graph": graph}
-    attributes |= _weighted(weighted)
+    attributes["weighted"] = weighted or None
     arrays = {"pagerank": pagerank, "order": order}
-    return store.write(path, "pagerank", arrays, attributes, params=params, inputs={"graph": graph})
+    return store.write(path, "pagerank", arrays, given(attributes), params=params, inputs={"graph": graph})
 
 
 def read_pagerank(path: PathLike) -> Artifact:
@@ -57,16 +52,11 @@ def irw_artifact(
 
     ``arrays`` are those of the layout by name; None leaves one out. ``sized_for`` is for those made for updates.
     """
-    kept = {name: array for name, array in arrays.items() if array is not None}
+    kept = given(arrays)
     attributes = {"n": len(kept["walks"]), "alpha": alpha, "epsilon": epsilon, "light": light, "graph": graph}
-    attributes |= _weighted(weighted) | ({} if sized_for is None else {"sized_for": sized_for})
+    attributes |= {"weighted": weighted or None, "sized_for": sized_for}
     inputs = {"graph": graph, **(inputs or {})}
-    return store.make("irw", kept, attributes, params=params, seed=seed, inputs=inputs)
-
-
-def write_irw(path: PathLike, arrays: Mapping[str, np.ndarray | None], *, compress: bool = False, **known: Any) -> str:
-    """Write inverted random walks, with the arguments of :func:`irw_artifact`, and return the payload digest."""
-    return store.put(path, irw_artifact(arrays, **known), compress=compress)
+    return store.make("irw", kept, given(attributes), params=params, seed=seed, inputs=inputs)
 
 
 def read_irw(path: PathLike, *, paths: bool = False) -> Artifact:
@@ -91,17 +81,10 @@ def topk_artifact(
 ) -> Artifact:
     """Return answers (arrays of the layout by name) as an artifact; ``labels`` are the graph's."""
     attributes: dict[str, Any] = {"n": n, "k": k, "alpha": alpha, "method": method, "graph": graph}
-    attributes |= _weighted(weighted)
-    if epsilon is not None:
-        attributes["epsilon"] = epsilon
+    attributes |= {"weighted": weighted or None, "epsilon": epsilon}
     inputs = {"graph": graph, **(inputs or {})}
     arrays = {**arrays, **packed_of("topk", arrays, labels)}
-    return store.make("topk", arrays, attributes, params=params, seed=seed, inputs=inputs)
-
-
-def write_topk(path: PathLike, arrays: Mapping[str, np.ndarray], **known: Any) -> str:
-    """Write answers, with the arguments of :func:`topk_artifact`, and return the payload digest."""
-    return store.put(path, topk_artifact(arrays, **known))
+    return store.make("topk", arrays, given(attributes), params=params, seed=seed, inputs=inputs)
 
 
 def read_topk(path: PathLike) -> Artifact:

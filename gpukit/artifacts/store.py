@@ -6,11 +6,10 @@ A file holds no time, host, path or device: equal content gives equal bytes.
 import hashlib
 import importlib.util
 import json
-import threading
+import os
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import replace
-from secrets import token_hex
 from typing import Any
 
 import h5py
@@ -22,26 +21,51 @@ from gpukit.artifacts.bounds import BOUNDS
 from gpukit.artifacts.checks import BESIDE, CHECKS, check_descriptors
 from gpukit.artifacts.labels import check_labels
 from gpukit.artifacts.layout import KINDS, Kind
-from gpukit.artifacts.patient import Patient
-from gpukit.artifacts.precheck import check_file, stored
-from gpukit.artifacts.remembered import FROM, is_settled, recall, remember
 from gpukit.artifacts.structure import Shapes, check_arrays, check_attributes, check_values, need
-from gpukit.artifacts.sums import has_tree, plain_sums, tree_sums
-from gpukit.device.memory import check_budget, host_free_bytes
+from gpukit.device.memory import check_host
 from gpukit.errors import GpukitError, InputError
-from gpukit.files import PathLike, reason, replacing, state_of
+from gpukit.files import PathLike, missing, reason, replacing
 
 AT_ONCE = 64 << 20
 """Bytes of arrays up to which checksums are tested before anything else (about 45 ms), of more beside the work."""
 
+MEANING = 4 << 20
+"""Bytes of arrays up to which every reading checks what the numbers mean (milliseconds)."""
+
+TREE_FROM, PIECE = 64 << 20, 4 << 20
+"""Bytes of an array from which the file has its tree sum, and of the pieces of that."""
+
+_PACKED = 1032
+"""Bytes that one stored byte can stand for: the limit of deflate, and what gpukit writes (LZ4) stays below 255."""
+
+_OBJECTS, _TEXTS = ("params", "inputs", "attributes", "checksums"), ("inputs", "checksums", "trees")
+"""Root attributes that are JSON objects, and those of texts."""
+
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
+
 # HDF5 1.8 objects carry checksums of their metadata; the upper bound keeps the bytes equal across HDF5 releases.
 _LIBVER = ("v108", "v110")
 _CHUNK = 1 << 18
+_OVERHEAD = 1 << 13
+"""More bytes than HDF5 takes for a file, and for each dataset, beside data and texts."""
+
+
+def digests(arrays: Mapping[str, np.ndarray]) -> dict[str, str]:
+    """Return the SHA-256 of the little-endian bytes of each array, which are in C order, hexadecimal."""
+    return {name: hashlib.sha256(array.reshape(-1).data).hexdigest() for name, array in arrays.items()}
+
+
+def _tree_sum(array: np.ndarray) -> str:
+    """Return the SHA-256 of the SHA-256s of the pieces of an array, end to end: other programs may share the work."""
+    data = array.reshape(-1).view(np.uint8).data
+    pieces = (data[start : start + PIECE] for start in range(0, len(data), PIECE))
+    return hashlib.sha256(b"".join(hashlib.sha256(piece).digest() for piece in pieces)).hexdigest()
 
 
 def _payload(kind: Kind, version: int, attributes: Mapping[str, Any], shapes: Shapes, sums: Mapping[str, str]) -> str:
     """Return the digest of what an artifact says: kind, layout, and the attributes and arrays that are not derived."""
-    said = {name: attributes[name] for name in attributes if name not in kind.derived_attributes()}
+    derived = [row.name for row in kind.attributes if row.derived]
+    said = {name: value for name, value in attributes.items() if name not in derived}
     content = {}
     for path, (dtype, shape) in shapes.items():
         row = kind.array(path)
@@ -58,54 +82,6 @@ def _header_sum(root: Mapping[str, Any]) -> str:
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------
-
-
-def write(
-    path: PathLike,
-    kind_name: str,
-    arrays: Mapping[str, np.ndarray],
-    attributes: Mapping[str, Any],
-    *,
-    params: Mapping[str, Any] | None = None,
-    seed: int | None = None,
-    inputs: Mapping[str, str] | None = None,
-    groups: Mapping[str, Mapping[str, str]] | None = None,
-    compress: bool = False,
-) -> str:
-    """Write an artifact atomically.
-
-    Parameters
-    ----------
-    path : path
-        The target; replaced if it exists.
-    kind_name, arrays, attributes, params, seed, inputs
-        See :func:`make`.
-    groups, compress
-        See :func:`put`.
-
-    Returns
-    -------
-    str
-        The payload digest.
-
-    Raises
-    ------
-    InputError
-        If the content does not fit the layout, or the file cannot be written (no permission, full disk, …).
-    """
-    blank = _blank(kind_name, arrays, attributes, params, seed, inputs)
-    with replacing(path) as temporary:
-        # The sums are made beside the writing of what they are of, which a core can do alone.
-        summed: list[Artifact] = []
-        # A daemon, so that an interrupted command need not wait for it.
-        summing = threading.Thread(target=lambda: summed.append(_summed(blank)), daemon=True)
-        summing.start()
-        root = _root(blank)
-        _store(temporary, root, blank.arrays, groups, compress)
-        summing.join()
-        artifact = summed[0] if summed else _summed(blank)  # the thread can have told nobody what went wrong
-        _exchange(temporary, root, _root(artifact))
-    return artifact.payload
 
 
 def make(
@@ -135,47 +111,26 @@ def make(
     InputError
         If the content does not fit the layout.
     """
-    return _summed(_blank(kind_name, arrays, attributes, params, seed, inputs))
-
-
-def _blank(
-    kind_name: str,
-    arrays: Mapping[str, np.ndarray],
-    attributes: Mapping[str, Any],
-    params: Mapping[str, Any] | None,
-    seed: int | None,
-    inputs: Mapping[str, str] | None,
-) -> Artifact:
-    """Return the artifact that :func:`make` does with random texts, each another one, in place of the sums."""
     kind = KINDS[kind_name]
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    shapes = {name: (array.dtype, array.shape) for name, array in arrays.items()}
     said: dict[str, Any] = json.loads(canonical_json(dict(attributes)))
     check_attributes(kind, said)
-    check_arrays(kind, _shapes(arrays), said)
+    check_arrays(kind, shapes, said)
+    version, sums = kind.version_of(arrays), digests(arrays)
     return Artifact(
         kind=kind.name,
-        version=kind.version_of(arrays),
+        version=version,
         producer=f"gpukit {__version__}",
         params=json.loads(canonical_json(dict(params or {}))),
         seed=seed,
         inputs=dict(inputs or {}),
         attributes=said,
-        payload=token_hex(32),
-        checksums={name: token_hex(32) for name in arrays},
-        trees={name: token_hex(32) for name, array in arrays.items() if has_tree(array)},
+        payload=_payload(kind, version, said, shapes, sums),
+        checksums=sums,
+        trees={name: _tree_sum(array) for name, array in arrays.items() if array.nbytes >= TREE_FROM},
         arrays=arrays,
     )
-
-
-def _summed(blank: Artifact) -> Artifact:
-    """Return the artifact with its sums."""
-    sums = plain_sums(blank.arrays)
-    payload = _payload(KINDS[blank.kind], blank.version, blank.attributes, _shapes(blank.arrays), sums)
-    return replace(blank, payload=payload, checksums=sums, trees=tree_sums(blank.arrays))
-
-
-def _shapes(arrays: Mapping[str, np.ndarray]) -> Shapes:
-    return {name: (array.dtype, array.shape) for name, array in arrays.items()}
 
 
 def put(
@@ -202,9 +157,31 @@ def put(
     InputError
         If the file cannot be written (no permission, full disk, …).
     """
+    root = _root(artifact)
+    filters = _compression() if compress else {}
     with replacing(path) as temporary:
-        _store(temporary, _root(artifact), artifact.arrays, groups, compress)
+        _reserve(temporary, root, artifact.arrays)
+        # HDF5 puts data in other places of a file of Python than of one that it opens itself. The file is not in a
+        # `with`: interrupted, HDF5 may write to it once more when it lets go.
+        target = open(temporary, "w+b")  # noqa: SIM115
+        with h5py.File(target, "w", libver=_LIBVER) as file:
+            for key, value in root.items():
+                file.attrs[key] = value
+            for group, texts in (groups or {}).items():
+                place = file.require_group(group) if group else file
+                for key, text in texts.items():
+                    place.attrs[key] = text
+            for name, array in artifact.arrays.items():
+                packed = filters and array.size
+                chunks = {"chunks": (min(len(array), _CHUNK), *array.shape[1:]), **filters} if packed else {}
+                file.create_dataset(name, data=array, track_times=False, **chunks)
+        target.close()
     return artifact.payload
+
+
+def write(path: PathLike, *content: Any, groups: Any = None, compress: bool = False, **known: Any) -> str:
+    """Make an artifact and write it: see :func:`make`, which takes ``content`` and ``known``, and :func:`put`."""
+    return put(path, make(*content, **known), groups=groups, compress=compress)
 
 
 def _root(artifact: Artifact) -> dict[str, Any]:
@@ -213,10 +190,7 @@ def _root(artifact: Artifact) -> dict[str, Any]:
         "gpukit_kind": artifact.kind,
         "gpukit_version": np.int64(artifact.version),
         "gpukit_producer": artifact.producer,
-        "gpukit_params": canonical_json(artifact.params),
-        "gpukit_inputs": canonical_json(artifact.inputs),
-        "gpukit_attributes": canonical_json(artifact.attributes),
-        "gpukit_checksums": canonical_json(artifact.checksums),
+        **{f"gpukit_{one}": canonical_json(getattr(artifact, one)) for one in _OBJECTS},
         "gpukit_payload_sha256": artifact.payload,
     }
     if artifact.seed is not None:
@@ -227,43 +201,12 @@ def _root(artifact: Artifact) -> dict[str, Any]:
     return root
 
 
-def _store(
-    path: str,
-    root: Mapping[str, Any],
-    arrays: Mapping[str, np.ndarray],
-    groups: Mapping[str, Mapping[str, str]] | None,
-    compress: bool,
-) -> None:
-    """Write a file of HDF5 with these root attributes and arrays."""
-    filters = _compression() if compress else {}
-    target = Patient(path)  # not in a `with`: interrupted, HDF5 may write to it once more when it lets go
-    with h5py.File(target, "w", libver=_LIBVER) as file:
-        # Attributes first: their text then lies at the start of the file, where `precheck` finds it.
-        for key, value in root.items():
-            file.attrs[key] = value
-        for group, texts in (groups or {}).items():
-            place = file.require_group(group) if group else file
-            for key, text in texts.items():
-                place.attrs[key] = text
-        for name, array in arrays.items():
-            packed = filters and array.size
-            chunks = {"chunks": (min(len(array), _CHUNK), *array.shape[1:]), **filters} if packed else {}
-            file.create_dataset(name, data=array, track_times=False, **chunks)
-    target.close()
-    target.check()
-
-
-def _exchange(path: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
-    """Put texts of root attributes in the place of others as long: heaps, where texts are, have no checksum in HDF5."""
-    size = sum(len(text.encode()) for text in old.values() if isinstance(text, str))
-    with open(path, "r+b") as file:
-        start = file.read(2 * size + (1 << 20))  # what precedes the data: each text once, and where it is
-        for name in old:
-            if new[name] != old[name]:
-                before, after = old[name].encode(), new[name].encode()
-                assert len(before) == len(after)
-                file.seek(start.index(before))
-                file.write(after)
+def _reserve(path: str, root: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+    """Raise OSError unless the file system has room for a file: where HDF5 finds none, it may crash later."""
+    texts = sum(len(str(value).encode()) for value in root.values())
+    size = _OVERHEAD * (1 + len(arrays)) + 2 * texts + sum(array.nbytes for array in arrays.values())
+    with open(path, "wb") as file:
+        os.posix_fallocate(file.fileno(), 0, size)
 
 
 def _compression() -> dict[str, Any]:
@@ -281,7 +224,7 @@ def _compression() -> dict[str, Any]:
 
 @contextmanager
 def opened(path: PathLike, kind_name: str | None = None) -> Iterator[tuple[h5py.File, Header, dict[str, h5py.Dataset]]]:
-    """Open an artifact for reading, check its header and how it is stored, and give both and its datasets by path.
+    """Open an artifact for reading, check its header, and give both and its datasets by path.
 
     Parameters
     ----------
@@ -295,17 +238,10 @@ def opened(path: PathLike, kind_name: str | None = None) -> Iterator[tuple[h5py.
     InputError
         If there is no such file, or it is not an artifact of that kind that this version can read.
     """
-    state = check_file(path)
+    _check_file(path)
     try:
-        with h5py.File(path, "r", driver="sec2", locking=False) as file:
-            same = state_of(file.id.get_vfd_handle()) == state
-            need(same, f"{path} was replaced or written to while it was read; try again")
-            header = _header(path, file, kind_name)
-            try:
-                present = stored(file)
-            except InputError as error:
-                raise InputError(f"{path}: {error}") from None
-            yield file, header, present
+        with h5py.File(path, "r", locking=False) as file:
+            yield file, _header(path, file, kind_name), _datasets(path, file)
     except GpukitError:
         raise
     except (OSError, RuntimeError, KeyError, TypeError, ValueError) as error:
@@ -316,6 +252,38 @@ def opened(path: PathLike, kind_name: str | None = None) -> Iterator[tuple[h5py.
             line = f"{path} is compressed; install gpukit[compress] (package hdf5plugin) to read it"
             raise InputError(line) from error
         raise InputError(f"{path} is damaged, HDF5 says: {reason(error)}; make or copy it again") from error
+
+
+def _check_file(path: PathLike) -> None:
+    """Check that a path is a readable HDF5 file; raises InputError."""
+    written = "an artifact written by gpukit is needed"
+    try:
+        # The opening of a pipe would never end.
+        need(
+            stat.S_ISREG(os.stat(path).st_mode), f"{path} is a folder, or another thing than a regular file; {written}"
+        )
+        with open(path, "rb") as stream:
+            start = stream.read(len(SIGNATURE))
+    except FileNotFoundError:
+        raise missing(path, " does not exist; check the path") from None
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {os.strerror(error.errno or 0)}") from None
+    need(start, f"{path} is empty; {written}")
+    need(start == SIGNATURE, f"{path} is not an HDF5 file; {written}, `gpukit graph import` makes one of an edge list")
+
+
+def _datasets(path: PathLike, file: h5py.File) -> dict[str, h5py.Dataset]:
+    """Return the datasets of a file by path, in this order, if all lie in the file; raises InputError otherwise.
+
+    A file that claims more than any filter unpacks it to would take memory that it has no numbers for.
+    """
+    found: dict[str, h5py.Dataset] = {}
+    file.visititems(lambda name, item: found.update({name: item} if isinstance(item, h5py.Dataset) else {}))
+    for name, item in found.items():
+        inside = not (item.external or item.is_virtual) and item.nbytes <= _PACKED * item.id.get_storage_size()
+        line = f"{name} lies outside the file, or that holds less than the {item.nbytes} bytes that it claims"
+        need(inside, f"{path}: {line}; make or copy it again")
+    return dict(sorted(found.items()))
 
 
 def _header(path: PathLike, file: h5py.File, kind_name: str | None) -> Header:
@@ -333,48 +301,29 @@ def _header(path: PathLike, file: h5py.File, kind_name: str | None) -> Header:
     need(1 <= version <= kind.newest, f"{path} has layout {version} of kind {name}; {known}")
     need(kind_name in (None, name), f"{path} is of kind {name}, but {kind_name} is needed here")
     try:
+        said = {one: json.loads(attrs.get(f"gpukit_{one}", "{}")) for one in (*_OBJECTS, "trees")}
+        seed = int(attrs.get("gpukit_seed", 0))
+        objects = all(isinstance(found, dict) for found in said.values())
+        if not (objects and all(isinstance(text, str) for one in _TEXTS for text in said[one].values())):
+            raise ValueError(f"of {', '.join(said)} one is no JSON object, or no texts are in it")
+        if not 0 <= seed < 1 << 64:
+            raise ValueError(f"seed {seed}")
+        producer, payload = str(attrs["gpukit_producer"]), str(attrs["gpukit_payload_sha256"])
         header = Header(
-            name,
-            int(version),
-            str(attrs["gpukit_producer"]),
-            _object(attrs["gpukit_params"]),
-            None if "gpukit_seed" not in attrs else int(attrs["gpukit_seed"]),
-            _texts(attrs["gpukit_inputs"]),
-            json.loads(attrs["gpukit_attributes"]),
-            str(attrs["gpukit_payload_sha256"]),
-            _texts(attrs["gpukit_checksums"]),
-            _texts(attrs.get("gpukit_trees", "{}")),
+            name, int(version), producer, seed=seed if "gpukit_seed" in attrs else None, payload=payload, **said
         )
         canonical_json(header.attributes)  # raises for numbers that are not finite
-        if header.seed is not None and not 0 <= header.seed < 1 << 64:
-            raise ValueError(f"seed {header.seed}")
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path} has a missing or broken root attribute ({error}); make it again") from error
     check_attributes(kind, header.attributes, f"{path}: ")
     return header
 
 
-def _object(text: str) -> dict[str, Any]:
-    """Return a JSON object; raises ValueError for any other text."""
-    found = json.loads(text)
-    if not isinstance(found, dict):
-        raise ValueError(f"an object is needed, not {text[:40]!r}")
-    return found
-
-
-def _texts(text: str) -> dict[str, str]:
-    """Return a JSON object of texts; raises ValueError for any other text."""
-    found = _object(text)
-    if not all(isinstance(value, str) for value in found.values()):
-        raise ValueError(f"texts are needed in {text[:40]!r}")
-    return found
-
-
 def read(path: PathLike, kind_name: str | None = None, skip: tuple[str, ...] = (), full: bool = False) -> Artifact:
     """Read an artifact and check it.
 
-    Structure, value ranges and row starts are checked always; every checksum and what the numbers mean once a file, see
-    :mod:`gpukit.artifacts.remembered`. Checksums of large arrays may be tested beside the work, see
+    Every reading checks checksums, structure, value ranges and row starts; of arrays that take 4 MiB at most, or if
+    asked for, also what the numbers mean. Checksums of large arrays may be tested beside the work, see
     :mod:`gpukit.pending`.
 
     Parameters
@@ -384,9 +333,9 @@ def read(path: PathLike, kind_name: str | None = None, skip: tuple[str, ...] = (
     kind_name : str, optional
         The kind that is needed; any otherwise.
     skip : tuple of str
-        Paths or groups (ending in ``/``) to leave unread.
+        Beginnings of the paths to leave unread.
     full : bool
-        Whether to check everything now, whatever is remembered.
+        Whether to check everything, and now.
 
     Raises
     ------
@@ -396,59 +345,49 @@ def read(path: PathLike, kind_name: str | None = None, skip: tuple[str, ...] = (
         If its arrays do not fit into the memory.
     """
     with opened(path, kind_name) as (file, header, present):
-        state = state_of(file.id.get_vfd_handle())
-        lasting = is_settled(state)
         kind = KINDS[header.kind]
         shapes = {name: (item.dtype, item.shape or ()) for name, item in present.items()}
         # The layout, before any array is read: names, types and lengths.
         lengths = check_arrays(kind, shapes, header.attributes, f"{path}: ")
         listed = shapes.keys() == header.checksums.keys()
         need(listed, f"{path}: the datasets and the list of checksums differ; make or copy it again")
-        wanted = {
-            n: d for n, d in present.items() if not any(n == s or (s.endswith("/") and n.startswith(s)) for s in skip)
-        }
-        # Nothing is read that does not fit; what was checked in full before need not be again.
+        wanted = {name: item for name, item in present.items() if not name.startswith(skip)}
         size = sum(item.nbytes for item in wanted.values())
-        if size > AT_ONCE:
-            check_budget({str(path): size}, host_free_bytes(), "this machine", "use a larger one")
-        known = not full and size >= FROM and recall(state, wanted, shapes)
-        arrays = {name: load(item) for name, item in wanted.items()}
-        texts = {group: file[f"/{group}"].attrs.get("binsparse") for group in ("", "transpose") if f"/{group}" in file}
-        same = state_of(file.id.get_vfd_handle()) == state
-        need(same, f"{path} was written to while it was read; try again")
-    artifact = Artifact(**vars(header), arrays=arrays)
-    # Small files are compared with their checksums at once, large ones beside the work.
-    early = full or (size <= AT_ONCE and not known)
-    if early:
-        _check_sums(path, artifact, shapes, plain=full)
-    with _about(path):
-        # What a kernel relies on is checked at every read, what the numbers mean once.
-        check_values(kind, arrays, lengths, header.attributes)
-        check_labels(artifact)
-        BOUNDS.get(kind.name, _no_check)(artifact)
-        if known:
-            return artifact
-        CHECKS.get(kind.name, _no_check)(artifact)
+        check_host({str(path): size}, "use a larger one")
+        artifact = Artifact(**vars(header), arrays={name: load(item) for name, item in wanted.items()})
         if full:
-            check_descriptors(texts, artifact)
+            with _about(path):
+                check_descriptors(file, header)
+    at_once, meaning = full or size <= AT_ONCE, full or pending.again or size <= MEANING
 
-    def rest() -> None:
-        if not early:
-            _check_sums(path, artifact, shapes, plain=False)
-        with _about(path):
-            BESIDE.get(kind.name, _no_check)(artifact)
-        if lasting and size >= FROM:
-            remember(state, wanted)
+    def check_sums() -> None:
+        wrong = [name for name, digest in digests(artifact.arrays).items() if digest != header.checksums[name]]
+        what = f"checksum of dataset {wrong[0]}" if wrong else "payload checksum"
+        payload = _payload(kind, header.version, header.attributes, shapes, header.checksums)
+        right = not wrong and payload == header.payload
+        need(right, f"{path}: the {what} is wrong; the file is damaged, make or copy it again")
 
+    def check_rest() -> None:
+        if not at_once:
+            check_sums()
+        if meaning and kind.name in BESIDE:
+            with _about(path):
+                BESIDE[kind.name](artifact)
+
+    if at_once:
+        check_sums()
+    with _about(path):
+        # What a kernel relies on is checked at every reading.
+        check_values(kind, artifact, lengths)
+        check_labels(artifact, meaning)
+        for table in (BOUNDS, CHECKS) if meaning else (BOUNDS,):
+            if kind.name in table:
+                table[kind.name](artifact)
     if full:
-        rest()
+        check_rest()
     else:
-        pending.later(rest, after="numba" if kind.name in BESIDE else None)
+        pending.later(check_rest, after="numba" if meaning and kind.name in BESIDE else None)
     return artifact
-
-
-def _no_check(artifact: Artifact) -> None:
-    """Stand for the check of a kind that has none."""
 
 
 @contextmanager
@@ -465,26 +404,7 @@ def load(item: h5py.Dataset) -> np.ndarray:
     if item.chunks is not None:
         with suppress(ImportError):
             importlib.import_module("hdf5plugin")
-    array = np.empty(item.shape, item.dtype)
-    if array.size:
-        item.read_direct(array)
-    return array
-
-
-def _check_sums(path: PathLike, artifact: Artifact, shapes: Shapes, plain: bool) -> None:
-    """Compare the arrays with their checksums: where there is a tree sum with that alone, unless ``plain``."""
-    trees = tree_sums({name: array for name, array in artifact.arrays.items() if name in artifact.trees})
-    rest = plain_sums({name: array for name, array in artifact.arrays.items() if plain or name not in trees})
-    for found, wanted in ((trees, artifact.trees), (rest, artifact.checksums)):
-        for name, digest in found.items():
-            need_sum(path, f"checksum of dataset {name}", digest == wanted[name])
-    payload = _payload(KINDS[artifact.kind], artifact.version, artifact.attributes, shapes, artifact.checksums)
-    need_sum(path, "payload checksum", payload == artifact.payload)
-
-
-def need_sum(path: PathLike, what: str, right: bool) -> None:
-    """Raise InputError about a damaged file unless a checksum is right."""
-    need(right, f"{path}: the {what} is wrong; the file is damaged, make or copy it again")
+    return item[()]
 
 
 def read_header(path: PathLike, kind_name: str | None = None) -> Header:

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gpukit.artifacts.layout import Array, Kind
+from gpukit.artifacts.artifact import Artifact
+from gpukit.artifacts.layout import Kind
 from gpukit.errors import InputError
 
 Shapes = Mapping[str, tuple[np.dtype, tuple[int, ...]]]
@@ -26,6 +27,12 @@ def need(condition: object, line: str) -> None:
         raise InputError(line)
 
 
+def need_none(found: np.ndarray, line: str) -> None:
+    """Raise InputError about the first of what was found, which stands for ``{}`` in the line, if there is any."""
+    if len(found):
+        raise InputError(line.format(found[0]))
+
+
 def check_attributes(kind: Kind, attributes: Mapping[str, Any], where: str = "") -> None:
     """Check the content attributes of a kind: none missing, none of a wrong type, none unknown.
 
@@ -34,18 +41,18 @@ def check_attributes(kind: Kind, attributes: Mapping[str, Any], where: str = "")
     InputError
         With ``where`` as a prefix of the line.
     """
-    need(isinstance(attributes, dict), f"{where}the attributes of a {kind.name} must be a JSON object")
     rows = {row.name: row for row in kind.attributes}
     for name, row in rows.items():
         value = attributes.get(name)
         if name not in attributes:
             need(not row.required, f"{where}a {kind.name} needs the attribute {name} ({row.meaning})")
         elif row.type != "any":
-            fits = isinstance(value, _JSON_TYPES[row.type]) and (row.type == "bool" or not isinstance(value, bool))
-            need(fits, f"{where}attribute {name} of a {kind.name} is {value!r}; type {row.type} is needed")
+            need(
+                type(value) in _JSON_TYPES[row.type],
+                f"{where}attribute {name} of a {kind.name} is {value!r}; type {row.type} is needed",
+            )
     unknown = sorted(set(attributes) - set(rows))
-    if unknown and not kind.open_attributes:
-        raise InputError(f"{where}unknown attribute {unknown[0]} in a {kind.name}")
+    need(kind.open_attributes or not unknown, f"{where}unknown attribute {', '.join(unknown)} in a {kind.name}")
 
 
 def check_arrays(kind: Kind, shapes: Shapes, attributes: Mapping[str, Any], where: str = "") -> dict[str, int]:
@@ -62,10 +69,7 @@ def check_arrays(kind: Kind, shapes: Shapes, attributes: Mapping[str, Any], wher
         With ``where`` as a prefix of the line.
     """
     # A length is known from an attribute of its name, or from the first array that has it.
-    lengths = {
-        name: value for name, value in attributes.items() if isinstance(value, int) and not isinstance(value, bool)
-    }
-    source = dict.fromkeys(lengths, "attribute")
+    lengths = {name: value for name, value in attributes.items() if type(value) is int}
     for row in kind.arrays:
         there = not row.required or row.path.endswith("/*") or row.path in shapes
         need(there, f"{where}a {kind.name} needs the dataset {row.path} ({row.meaning})")
@@ -73,68 +77,74 @@ def check_arrays(kind: Kind, shapes: Shapes, attributes: Mapping[str, Any], wher
         found = kind.array(path)
         if found is None:
             raise InputError(f"{where}unknown dataset {path} in a {kind.name}")
-        fits = dtype.name in found.dtypes and dtype.isnative
-        wanted = " or ".join(found.dtypes)
+        fits, wanted = dtype.name in found.dtypes and dtype.isnative, " or ".join(found.dtypes)
         need(fits, f"{where}dataset {path} has type {dtype.str}; {wanted} (little-endian) is needed")
-        _check_shape(found, path, shape, lengths, source, where)
+        axes = ("*",) * max(1, min(len(shape), 2)) if found.shape == ("*",) else found.shape
+        need(len(shape) == len(axes), f"{where}dataset {path} has {len(shape)} axes; {len(axes)} are needed")
+        for size, text in zip(shape, axes, strict=True):
+            name, _, more = text.partition("+")
+            extra = int(more or 0)
+            length = int(name) if name.isdigit() else size if name == "*" else lengths.setdefault(name, size - extra)
+            need(
+                size == length + extra,
+                f"{where}dataset {path} has {size} entries; {length + extra} are needed ({text})",
+            )
     for path in shapes:
         found = kind.array(path)
-        for name in (found.ends, found.high) if found else ():
-            there = name is None or name in lengths
-            need(there, f"{where}dataset {path} is there without what it points into ({name})")
-    _check_groups(kind, shapes, where)
+        for into in (found.ends, found.high) if found else ():
+            there = into is None or into in lengths
+            need(there, f"{where}dataset {path} is there without what it points into ({into})")
     return lengths
 
 
-def _check_shape(row: Array, path: str, shape: tuple[int, ...], lengths: dict, source: dict, where: str) -> None:
-    """Check the axes of a dataset; a length that is named for the first time is kept, with where it is from."""
-    axes, free = f"{where}dataset {path} has {len(shape)} axes", row.shape == ("*",)
-    need(not free or len(shape) in (1, 2), f"{axes}; 1 or 2 are allowed")
-    need(free or len(shape) == len(row.shape), f"{axes}; {len(row.shape)} are needed")
-    for size, text in zip(shape, () if free else row.shape, strict=not free):
-        name, _, more = text.partition("+")
-        extra = int(more or 0)
-        if name.isdigit():
-            wanted, origin = int(name) + extra, "layout"
-        else:
-            wanted = lengths.setdefault(name, size - extra) + extra
-            origin = source.setdefault(name, path)
-        need(size == wanted, f"{where}dataset {path} has {size} entries; {wanted} are needed ({text}, by {origin})")
+def rows_ascend(starts: np.ndarray, values: np.ndarray, what: str) -> None:
+    """Check that values rise strictly within each row; raises InputError that names the first row that does not."""
+    falls = values[1:] <= values[:-1]
+    falls[starts[(starts > 0) & (starts < len(values))] - 1] = False
+    if falls.any():
+        place = int(falls.argmax())
+        row = int(np.searchsorted(starts, place, side="right")) - 1
+        raise InputError(f"{what} of row {row} do not ascend (… {values[place]}, {values[place + 1]} …)")
 
 
-def _check_groups(kind: Kind, shapes: Mapping[str, Any], where: str) -> None:
-    """Check that a graph's transpose, where there is one, has just the datasets that the graph has."""
-    if kind.name != "graph" or not any(path.startswith("transpose/") for path in shapes):
-        return
-    for path in ("pointers_to_1", "indices_1", "values", "probabilities"):
-        both = (path in shapes) == (f"transpose/{path}" in shapes)
-        need(both, f"{where}the transpose and the graph differ in having {path}")
-
-
-def check_values(
-    kind: Kind, arrays: Mapping[str, np.ndarray], lengths: Mapping[str, int], attributes: Mapping[str, Any]
-) -> None:
-    """Check that row starts and bounded values are such that no kernel can leave its arrays, and the graph's digest.
+def check_values(kind: Kind, artifact: Artifact, lengths: Mapping[str, int]) -> None:
+    """Check that no row start or bounded value leads out of its array, and that attributes have values they may have.
 
     Raises
     ------
     InputError
         Naming the dataset or the attribute.
     """
+    arrays, attributes = artifact.arrays, artifact.attributes
     for path, array in arrays.items():
         row = kind.array(path)
-        if row is not None and row.ends is not None:
+        assert row is not None  # :func:`check_arrays` was here
+        if row.ends:
             end = lengths[row.ends]
             rises = array[0] == 0 and array[-1] == end and not np.any(array[1:] < array[:-1])
             need(rises, f"dataset {path} must rise from 0 to {end} ({row.ends}) without a fall")
-        if row is not None and row.high is not None and array.size:
-            low, high, end = int(array.min()), int(array.max()), lengths[row.high]
-            wrong = low if low < 0 else high
-            need(0 <= wrong < end, f"dataset {path} holds {wrong}; values in [0, {end}) are allowed")
-    named = any(row.name == "graph" for row in kind.attributes)
-    need(not named or is_digest(attributes["graph"]), "the attribute graph must be a SHA-256")
-
-
-def is_digest(text: object) -> bool:
-    """Return whether ``text`` is a SHA-256 in hexadecimal."""
-    return isinstance(text, str) and re.fullmatch(r"[0-9a-f]{64}", text) is not None
+        within = (0, lengths[row.high] - 1) if row.high else row.within
+        if within and array.size:
+            low, high = within
+            wrong = array.min() if array.min() < low else array.max()
+            need(low <= wrong <= high, f"dataset {path} holds {wrong}; {low} to {high} is allowed")
+    for path, array in arrays.items():
+        row = kind.array(path)
+        if row and row.rises is not None:
+            rows_ascend(arrays.get(row.rises, np.array([0, len(array)])), array, path)
+    for said in kind.attributes:
+        value = attributes.get(said.name)
+        if said.allowed and value is not None:
+            need(value in said.allowed, f"unknown {said.name} {value!r}; {' and '.join(said.allowed)} are allowed")
+        if said.inside and value is not None:
+            need(said.inside[0] < value < said.inside[1], f"{said.name} is {value}; {said.inside} is allowed")
+        if said.name == "graph":
+            need(re.fullmatch("[0-9a-f]{64}", str(value)), "the attribute graph must be a SHA-256")
+    there = {*attributes, *artifact.checksums}
+    for name, only in [(one.name, one.only) for one in kind.attributes] + [(one.path, one.only) for one in kind.arrays]:
+        if only:
+            value = attributes.get(only[0])
+            need(
+                (name in there) == (value is not None if only[1] is None else value in only[1]),
+                f"{name} and {only[0]} {value!r} do not go together",
+            )

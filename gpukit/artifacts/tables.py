@@ -1,5 +1,6 @@
 """Artifacts as tables: rows in the order of the file, vertices as people call them, plain units."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -7,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from gpukit.artifacts.artifact import Artifact
+from gpukit.artifacts.artifact import Artifact, given
+from gpukit.artifacts.bounds import graph_of
+from gpukit.artifacts.checks import tails_of
 from gpukit.artifacts.labels import Texts, labels_of, some_labels_of
 from gpukit.errors import UsageError
-from gpukit.graph.csr import Graph, Weights
+from gpukit.graph.csr import Graph
 from gpukit.graph.lines import source_words
 
 CHUNK = 1 << 20
@@ -102,13 +105,11 @@ def _or_nothing(values: list[Any], kind: str) -> Any:
 
 def _graph(artifact: Artifact, _: _Names) -> Table:
     """Return the directed edges, each with its probability unless the graph has none."""
-    arrays, a = artifact.arrays, artifact.attributes
-    starts, heads = arrays["pointers_to_1"], arrays["indices_1"]
-    weights = Weights.of(a)
-    graph = Graph(starts, heads, arrays.get("ids"), weights, arrays.get("probabilities"), labels=labels_of(arrays))
+    graph = graph_of(artifact)
+    starts, heads = graph.indptr, graph.indices
     names = _Names(artifact, graph)
     words = None
-    if weights.scheme != "none":
+    if graph.weights.scheme != "none":
         from gpukit.graph.probabilities import out_probabilities
 
         words = out_probabilities(graph)
@@ -123,25 +124,16 @@ def _graph(artifact: Artifact, _: _Names) -> Table:
 
 
 def _seeds(artifact: Artifact, names: _Names) -> Table:
-    arrays = artifact.arrays
-    columns: Columns = {"order": np.arange(1, len(arrays["seeds"]) + 1), "vertex": names.of_numbers(arrays["seeds"])}
-    if "rounds" in arrays:
-        columns["round"] = arrays["rounds"] + 1
-    if "gains" in arrays:
-        columns["gain"] = arrays["gains"]
-    if "spread_gains" in arrays:
-        columns["spread_gain"] = arrays["spread_gains"]
-    if names.graph is not None:
-        columns["degree"] = np.diff(names.graph.indptr)[arrays["internal"]]
-    elif "degrees" in arrays:
-        columns["degree"] = arrays["degrees"]
-    return _whole(columns)
+    get, seeds, rounds = artifact.arrays.get, artifact.arrays["seeds"], artifact.arrays.get("rounds")
+    degrees = get("degrees") if names.graph is None else np.diff(names.graph.indptr)[artifact.arrays["internal"]]
+    rounds = None if rounds is None else rounds + 1
+    columns = {"order": np.arange(1, len(seeds) + 1), "vertex": names.of_numbers(seeds), "round": rounds}
+    return _whole(given({**columns, "gain": get("gains"), "spread_gain": get("spread_gains"), "degree": degrees}))
 
 
 def _topk(artifact: Artifact, names: _Names) -> Table:
     arrays = artifact.arrays
-    lengths = np.diff(arrays["offsets"])
-    query = np.repeat(np.arange(len(lengths)), lengths)
+    query = tails_of(arrays["offsets"])
     found = _sources(artifact, names)
     sources = np.array(found, object if found and isinstance(found[0], str) else np.int64)
     certain: Columns = {"certain": arrays["certain"].view(np.bool_)} if "certain" in arrays else {}
@@ -164,9 +156,10 @@ def _sources(artifact: Artifact, names: _Names) -> list[Any]:
     if names.graph is None and "labels/vertices" not in arrays:
         # An answer nearly always holds its sources, and with them their ids.
         known = dict(zip(arrays["internal"].tolist(), arrays["nodes"].tolist(), strict=True))
-        if any(vertex not in known for vertex in vertices.tolist()):
-            raise UsageError("the file does not hold the ids of all sources; give its graph by --graph")
-        called = [known[vertex] for vertex in vertices.tolist()]
+        try:
+            called = [known[vertex] for vertex in vertices.tolist()]
+        except KeyError:
+            raise UsageError("the file does not hold the ids of all sources; give its graph by --graph") from None
     else:
         called = names.of_internal(vertices).tolist()
     if len(called) == len(offsets) - 1:
@@ -175,58 +168,52 @@ def _sources(artifact: Artifact, names: _Names) -> list[Any]:
     return [",".join(source_words(called[start:end], shares[start:end])) for start, end in pairwise(offsets.tolist())]
 
 
+def _of_rows(names: str, rows: list[tuple[Any, ...]]) -> Columns:
+    """Return the columns of rows, by their names."""
+    return {name: [row[i] for row in rows] for i, name in enumerate(names.split())}
+
+
 def _campaign(artifact: Artifact, names: _Names) -> Table:
     """Return a row for each seed of a round, in order of choice, and behind them for what else it activated."""
-    arrays, a = artifact.arrays, artifact.attributes
-    cost = arrays["cost"] * float(a["unit"])
-    columns: Columns = {
-        name: [] for name in ("campaign", "world", "round", "order", "vertex", "activated", "round_cost")
-    }
-    for campaign, world in enumerate(arrays["worlds"].tolist(), 1):
-        for place, r in enumerate(range(*arrays["first_round"][campaign - 1 : campaign + 1].tolist()), 1):
-            seeds = arrays["seeds"][arrays["batch_begin"][r] : arrays["batch_begin"][r + 1]].tolist()
-            active = arrays["activated"][arrays["activated_begin"][r] : arrays["activated_begin"][r + 1]].tolist()
-            others = sorted(set(active) - set(seeds))
-            size = len(seeds) + len(others)
-            columns["campaign"] += [campaign] * size
-            columns["world"] += [None if world < 0 else world] * size
-            columns["round"] += [place] * size
-            columns["order"] += [*range(1, len(seeds) + 1), *[None] * len(others)]
-            columns["vertex"] += [*seeds, *others]
-            columns["activated"] += [True if active else None] * size
-            columns["round_cost"] += [cost[r]] * size
+    arrays, rows = artifact.arrays, []
+    costs = (arrays["cost"] * float(artifact.attributes["unit"])).tolist()
+    batches = np.split(arrays["seeds"], arrays["batch_begin"][1:-1])
+    reached = np.split(arrays["activated"], arrays["activated_begin"][1:-1])
+    spans = pairwise(arrays["first_round"].tolist())
+    for campaign, (world, span) in enumerate(zip(arrays["worlds"].tolist(), spans, strict=True), 1):
+        for place, r in enumerate(range(*span), 1):
+            seeds, active = batches[r].tolist(), reached[r].tolist()
+            ordered = [*enumerate(seeds, 1), *((None, vertex) for vertex in sorted({*active} - {*seeds}))]
+            about = campaign, None if world < 0 else world, place
+            rows += [(*about, order, vertex, True if active else None, costs[r]) for order, vertex in ordered]
+    columns = _of_rows("campaign world round order vertex activated round_cost", rows)
     columns["vertex"] = names.of_numbers(np.array(columns["vertex"], np.int64))
-    columns["activated"] = _or_nothing(columns["activated"], "boolean")
-    return _whole(columns | {name: _or_nothing(columns[name], "Int64") for name in ("world", "order")})
+    columns |= {name: _or_nothing(columns[name], "Int64") for name in ("world", "order")}
+    return _whole(columns | {"activated": _or_nothing(columns["activated"], "boolean")})
 
 
 def _diversity(artifact: Artifact, names: _Names) -> Table:
     """Return a row for each member of each context; one without a member for a vertex without contexts."""
-    arrays = artifact.arrays
-    columns: Columns = {name: [] for name in ("rank", "vertex", "score", "tied", "circle", "member")}
-    tied = dict(zip(*(some.tolist() for some in np.unique(arrays["scores"], return_counts=True)), strict=True))
-    called = names.of_numbers(arrays["vertices"]).tolist()
-    members, offsets = names.of_numbers(arrays["members"]).tolist(), arrays["offsets"].tolist()
-    for place, vertex in enumerate(called):
-        first, last = arrays["first"][place : place + 2].tolist()
-        rows = [(i - first + 1, one) for i in range(first, last) for one in members[offsets[i] : offsets[i + 1]]]
-        rows = rows or [(None, None)]
-        columns["rank"] += [place + 1] * len(rows)
-        columns["vertex"] += [vertex] * len(rows)
-        columns["score"] += [int(arrays["scores"][place])] * len(rows)
-        columns["tied"] += [tied[int(arrays["scores"][place])]] * len(rows)
-        columns["circle"] += [circle for circle, _ in rows]
-        columns["member"] += [one for _, one in rows]
+    arrays, rows = artifact.arrays, []
+    members = names.of_numbers(arrays["members"])
+    contexts = [part.tolist() for part in np.split(members, arrays["offsets"][1:-1])]
+    scores = arrays["scores"].tolist()
+    tied = Counter(scores)
+    answers = zip(names.of_numbers(arrays["vertices"]).tolist(), scores, strict=True)
+    for place, ((vertex, score), span) in enumerate(zip(answers, pairwise(arrays["first"].tolist()), strict=True), 1):
+        held: list[Any] = [(circle, member) for circle, i in enumerate(range(*span), 1) for member in contexts[i]]
+        rows += [(place, vertex, score, tied[score], *one) for one in held or [(None, None)]]
+    columns = _of_rows("rank vertex score tied circle member", rows)
     columns["circle"] = _or_nothing(columns["circle"], "Int64")
-    kind = "Int64" if members and not isinstance(members[0], str) else "string"
+    kind = "Int64" if len(members) and members.dtype.kind != "O" else "string"
     return _whole(columns | {"member": _or_nothing(columns["member"], kind)})
 
 
 def _egonets(artifact: Artifact, names: _Names) -> Table:
     """Return each edge between two friends of a centre once."""
     arrays = artifact.arrays
-    tails = np.repeat(np.arange(len(arrays["nodes"])), np.diff(arrays["indptr"]))
-    ego = np.searchsorted(arrays["node_begin"], tails, side="right") - 1
+    tails = tails_of(arrays["indptr"])
+    ego = tails_of(arrays["node_begin"])[tails]
     heads = arrays["node_begin"][ego] + arrays["indices"]
     once = tails < heads
     columns = {"centre": arrays["centres"][ego], "source": arrays["nodes"][tails], "target": arrays["nodes"][heads]}
@@ -235,22 +222,16 @@ def _egonets(artifact: Artifact, names: _Names) -> Table:
 
 def _contexts(artifact: Artifact, names: _Names) -> Table:
     """Return a row for each vertex that has contexts, for each k of each model, in the order of a search."""
-    arrays, models = artifact.arrays, ("comp", "core", "truss")
-    vertices, scores = (
-        np.concatenate([arrays[f"{model}/{name}"] for model in models]) for name in ("vertices", "scores")
+    arrays, parts = artifact.arrays, []
+    for model in ("comp", "core", "truss"):
+        first = arrays[f"{model}/first"]
+        k = tails_of(first)
+        ranks = np.arange(len(k)) - first[k] + 1
+        parts.append((np.full(len(k), model, object), k, ranks, arrays[f"{model}/vertices"], arrays[f"{model}/scores"]))
+    columns = dict(
+        zip(("model", "k", "rank", "vertex", "score"), map(np.concatenate, zip(*parts, strict=True)), strict=True)
     )
-    lengths = [np.diff(arrays[f"{one}/first"]) for one in models]
-    starts = np.cumsum(np.append(0, np.concatenate(lengths)))
-    model = np.repeat(np.array(models, object), [len(one) for one in lengths])
-    k = np.concatenate([np.arange(len(one)) for one in lengths])
-
-    def take(first: int, last: int) -> Columns:
-        places = np.arange(first, last)
-        part = np.searchsorted(starts, places, side="right") - 1
-        columns: Columns = {"model": model[part], "k": k[part], "rank": places - starts[part] + 1}
-        return columns | {"vertex": names.of_internal(vertices[first:last]), "score": scores[first:last]}
-
-    return Table(len(vertices), take)
+    return _whole(columns | {"vertex": names.of_internal(columns["vertex"])})
 
 
 def _decomposition(artifact: Artifact, names: _Names) -> Table:
@@ -265,12 +246,10 @@ def _decomposition(artifact: Artifact, names: _Names) -> Table:
 
 def _pagerank(artifact: Artifact, names: _Names) -> Table:
     arrays = artifact.arrays
-    places: list[int | None] = [None] * len(arrays["pagerank"])
-    for place, vertex in enumerate(arrays["order"].tolist(), 1):
-        places[vertex] = place
-    vertices = names.of_internal(np.arange(len(places)))
-    scores = arrays["pagerank"] * MASS
-    return _whole({"vertex": vertices, "pagerank": scores, "pro_rank": _or_nothing(places, "Int64")})
+    places, order = np.zeros(len(arrays["pagerank"]), int), arrays["order"]
+    places[order] = np.arange(1, len(order) + 1)
+    vertices, ranks = names.of_internal(np.arange(len(places))), [place or None for place in places.tolist()]
+    return _whole({"vertex": vertices, "pagerank": arrays["pagerank"] * MASS, "pro_rank": _or_nothing(ranks, "Int64")})
 
 
 def _irw(artifact: Artifact, names: _Names) -> Table:

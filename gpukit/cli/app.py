@@ -141,7 +141,7 @@ def _root(
         bool, typer.Option("-v", "--verbose", help="Print the traceback of a defect of gpukit; any command has it.")
     ] = False,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Check input artifacts in full, also those that were before; any command.")
+        bool, typer.Option("--verify", help="Check input artifacts in full, also large ones; any command.")
     ] = False,
 ) -> None:
     """Graph algorithms on GPUs and CPUs: influence maximisation, personalised PageRank, structural diversity."""

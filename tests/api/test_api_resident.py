@@ -32,12 +32,6 @@ def plain(graph, index):
     return gk.load(index, graph=gk.read_graph(graph), device="cpu")
 
 
-@pytest.fixture(autouse=True)
-def settled(monkeypatch):
-    """Let a file that was just written be remembered as sound."""
-    monkeypatch.setattr(ready, "is_settled", lambda state: True)
-
-
 @pytest.mark.parametrize("kind", ["plain", "light", "weighted"])
 def test_opened_answers_are_the_same(tmp_path, kind):
     options = {"plain": (), "light": ("--memory", "0"), "weighted": ("--weighted",)}[kind]
@@ -61,12 +55,8 @@ def test_opened_answers_are_the_same(tmp_path, kind):
 def test_the_second_time_reads_neither_file(tmp_path, monkeypatch):
     pair = files(tmp_path)
     gk.PageRankIndex.open(*pair).close()
-    summed = []
-    monkeypatch.setattr(ready, "plain_sums", lambda arrays, sums=ready.plain_sums: summed.append(1) or sums(arrays))
     monkeypatch.setattr("gpukit.artifacts.read_irw", lambda path: pytest.fail("the index was read"))
-    for _ in range(3):
-        gk.PageRankIndex.open(*pair).close()
-    assert len(summed) == 1, "checksums are tested once"
+    gk.PageRankIndex.open(*pair).close()
 
 
 def test_many_threads_get_the_answers_of_one(tmp_path):

@@ -338,17 +338,17 @@ def test_files_of_another_graph_or_kind(run, folder, tmp_path):
 
 
 def test_rows_that_would_lead_out_of_the_arrays_are_refused(folder, tmp_path):
-    from gpukit.artifacts import write_irw
+    from gpukit.artifacts import irw_artifact, put
 
     found = read_irw(folder / "I.h5")
     arrays = dict(found.arrays)
     moved = arrays["frequent_begin"].copy()
     moved[1:] = moved[-1]
     facts = {"alpha": 0.2, "epsilon": 0.5, "graph": found.attributes["graph"], "seed": 7}
-    write_irw(tmp_path / "I.h5", {**arrays, "frequent_begin": moved}, light=False, **facts)
+    put(tmp_path / "I.h5", irw_artifact({**arrays, "frequent_begin": moved}, light=False, **facts))
     with pytest.raises(InputError, match="more frequencies than starts"):
         read_irw(tmp_path / "I.h5")
-    write_irw(tmp_path / "I.h5", {**arrays, "arrivals": arrays["arrivals"][::-1]}, light=False, **facts)
+    put(tmp_path / "I.h5", irw_artifact({**arrays, "arrivals": arrays["arrivals"][::-1]}, light=False, **facts))
     with pytest.raises(InputError, match="do not agree"):
         verify(tmp_path / "I.h5")
     with h5py.File(folder / "I.h5") as file:

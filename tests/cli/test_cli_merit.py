@@ -369,7 +369,7 @@ BROKEN = [
     ("seeds", lambda a: a[::-1] * 0 + a[0], "activates a vertex twice|its own seeds"),
     ("batch_begin", lambda a: np.array([0, *a[1:-1] * 0, a[-1]]), "no seeds"),
     ("stops", lambda a: a + 5, "stops"),
-    ("sets", lambda a: -a - 1, "negative|without sets"),
+    ("sets", lambda a: -a - 1, "sets holds|without sets"),
     ("activated", lambda a: np.full_like(a, a[0]), "twice|ascend"),
 ]
 
@@ -397,11 +397,11 @@ def test_broken_states_are_refused(run, record, folder, name, change, message):
     ("name", "change", "message"),
     [
         ("cost", lambda a: a + 1, "B.h5: round 0 costs other than its seeds do"),
-        ("refused", lambda a: a + 2**40, "more batches were refused than there are sizes to try"),
+        ("refused", lambda a: a + 2**40, "refused holds"),
         ("sets", lambda a: a + 2**40, "numbers of sets that no choice leads to"),
-        ("judged", lambda a: a + 2**62, "judged exceeds 2^48"),
+        ("judged", lambda a: a + 2**62, "judged holds"),
         ("hits", lambda a: a + 2**62, "numbers of sets that no choice leads to"),
-        ("most", lambda a: a + 2**62, "most exceeds 2^48"),
+        ("most", lambda a: a + 2**62, "most holds"),
         ("covered", lambda a: a + 2**62, "seeds hit more sets than there are"),
         ("epsilon", 5.0, "B.h5: epsilon is 5.0"),
         ("ids", "fresh", "B.h5: fresh ids go with"),

@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import stat
-import threading
 import time
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,8 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpukit import artifacts
-from gpukit.artifacts import graph as store_graph
-from gpukit.artifacts import store, sums
+from gpukit.artifacts import store
 from gpukit.artifacts.describe import describe, layout_tree
 from gpukit.artifacts.layout import KINDS
 from gpukit.artifacts.verify import verify
@@ -137,28 +135,22 @@ def test_equal_content_gives_equal_bytes(tmp_path: Path, compress: bool) -> None
     assert found[0] == found[1]
 
 
-@pytest.mark.parametrize("compress", [False, pytest.param(True, marks=needs_plugin)])
-@pytest.mark.parametrize("params", [{}, {"text": "0" * 100_000}], ids=["no parameters", "long ones"])
-def test_sums_made_beside_the_writing_give_equal_bytes(tmp_path: Path, monkeypatch, params, compress: bool) -> None:
-    monkeypatch.setattr(sums, "TREE_FROM", 16)
-    graph = graph_of(5, CLIQUE)
-    beside = artifacts.write_graph(tmp_path / "G.h5", graph, compress=compress, params=params)
-    arrays, attributes, groups = store_graph._content(graph, None)
-    made = store.make("graph", arrays, attributes, params=params)
-    assert made.trees
-    assert store.put(tmp_path / "H.h5", made, groups=groups, compress=compress) == beside
-    assert (tmp_path / "G.h5").read_bytes() == (tmp_path / "H.h5").read_bytes()
-
-
-def test_sums_that_cannot_be_made_leave_no_file(tmp_path: Path, monkeypatch) -> None:
-    def fail(arrays):
-        raise MemoryError
-
-    monkeypatch.setattr(store, "plain_sums", fail)
-    monkeypatch.setattr(threading, "excepthook", lambda found: None)
-    with pytest.raises(MemoryError):
-        artifacts.write_graph(tmp_path / "G.h5", graph_of(5, CLIQUE))
-    assert not list(tmp_path.iterdir())
+def test_large_arrays_have_tree_sums(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = graph_of(6, STAR, ids=np.arange(6, dtype=np.int64) * 3)
+    small = artifacts.write_graph(tmp_path / "small.h5", graph)
+    monkeypatch.setattr(store, "TREE_FROM", 45)
+    monkeypatch.setattr(store, "PIECE", 10)
+    large = artifacts.write_graph(tmp_path / "large.h5", graph)
+    assert small == large
+    with h5py.File(tmp_path / "small.h5") as file:
+        assert "gpukit_trees" not in file.attrs
+    with h5py.File(tmp_path / "large.h5") as file:
+        trees, ids = json.loads(file.attrs["gpukit_trees"]), file["ids"][()].tobytes()
+    leaves = [hashlib.sha256(ids[start : start + 10]).digest() for start in range(0, len(ids), 10)]
+    assert trees.keys() == {"ids", "pointers_to_1", "transpose/pointers_to_1"}
+    assert trees["ids"] == hashlib.sha256(b"".join(leaves)).hexdigest()
+    for name in ("small", "large"):
+        verify(tmp_path / f"{name}.h5")
 
 
 def test_no_time_host_or_path_inside(tmp_path: Path) -> None:

@@ -2,12 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from gpukit import artifacts
 from gpukit.artifacts import store
-from gpukit.artifacts.labels import SomeLabels, _check_order, names_in, packed_of, some_labels_of
+from gpukit.artifacts.labels import SomeLabels, names_in, packed_of, some_labels_of
 from gpukit.artifacts.verify import verify
 from gpukit.errors import InputError
 from gpukit.graph.build import build_graph
@@ -65,8 +63,8 @@ def offsets_of(parts):
 BROKEN = {
     "falls": ([b"b", b"a", b"c", b"d", b"e", b"f"], "must ascend"),
     "falls late": ([b"a" * 20 + b"b", b"a" * 20 + b"a", b"c", b"d", b"e", b"f"], "must ascend"),
-    "equal": ([b"a", b"b", b"b", b"d", b"e", b"f"], "two labels are equal"),
-    "equal, eight bytes": ([b"a", b"b" * 8, b"b" * 8, b"d", b"e", b"f"], "two labels are equal"),
+    "equal": ([b"a", b"b", b"b", b"d", b"e", b"f"], "no two equal"),
+    "equal, eight bytes": ([b"a", b"b" * 8, b"b" * 8, b"d", b"e", b"f"], "no two equal"),
     "longer before shorter": ([b"a", b"b" * 9, b"b" * 8, b"d", b"e", b"f"], "must ascend"),
     "empty": ([b"", b"b", b"c", b"d", b"e", b"f"], "a label is empty"),
     "no UTF-8": ([b"a", b"b", b"c", b"d", b"e", b"\xff"], "not UTF-8"),
@@ -114,7 +112,7 @@ def test_seeds_carry_the_labels_of_their_vertices(tmp_path):
     ("arrays", "expected"),
     [
         ({"labels/vertices": [1], "names": ["Zoë"]}, "seeds holds a vertex without a label"),
-        ({"labels/vertices": [4, 1], "names": ["a", "b"]}, "labels/vertices must ascend"),
+        ({"labels/vertices": [4, 1], "names": ["a", "b"]}, "labels/vertices of row 0 do not ascend"),
         ({"labels/vertices": [1, 6], "names": ["a", "b"]}, "labels/vertices holds 6"),
         ({"labels/vertices": [1, 4], "names": ["b", "a"]}, "labels must ascend"),
         ({"names": ["a", "b"]}, "there are labels/offsets, labels/bytes alone"),
@@ -152,19 +150,3 @@ def test_the_labels_of_parts_make_those_of_the_whole():
     assert known.texts([4, 1, 4]).tolist() == ["émile", "Zoë", "émile"]
     assert packed_of("seeds", {"seeds": np.array([1])}, None) == {}
     assert some_labels_of([]) is not None
-
-
-_texts = st.lists(st.text(st.sampled_from("abé日"), min_size=1, max_size=20), min_size=1, max_size=6)
-
-
-@settings(deadline=None, derandomize=True, max_examples=500)
-@given(_texts, st.booleans())
-def test_order_is_that_of_python(texts, ordered):
-    parts = [text.encode() for text in (sorted(set(texts)) if ordered else texts)]
-    offsets, data = np.array(offsets_of(parts)), np.frombuffer(b"".join(parts), np.uint8)
-    right = all(one < other for one, other in zip(parts, parts[1:], strict=False))
-    if right:
-        _check_order(offsets, data)
-    else:
-        with pytest.raises(InputError):
-            _check_order(offsets, data)

