@@ -132,7 +132,7 @@ def _maximise(session: Session, params: "Params", device: "Device", methods: Any
 
 
 def known_of(result: "Result") -> dict[str, Any]:
-    """Return the arguments of ``seeds_artifact`` that say what is known of the seeds."""
+    """Return the fields of ``SeedSet`` that say what is known of the seeds."""
     names = ("gains", "spread_gains", "rounds", "spread_estimate", "selection_estimate", "rr_sets")
     guarantee = {"value": result.guarantee, "kind": result.guarantee_kind}
     return {name: getattr(result, name) for name in names} | {"guarantee": guarantee}

@@ -223,18 +223,19 @@ class Session:
     def seeds_artifact(self, seeds: "np.ndarray", method: str, **known: Any) -> "Artifact":
         """Return the seeds (internal ids) that a method chose as an artifact.
 
-        ``known`` is what is known of them: further arguments of :func:`gpukit.artifacts.seeds_artifact`.
+        ``known`` is what is known of them: further fields of :class:`gpukit.artifacts.SeedSet`.
         """
         import numpy as np
 
-        from gpukit.artifacts import seeds_artifact
+        from gpukit.artifacts import SeedSet, seeds_artifact
 
         indptr = self.graph.indptr
-        return seeds_artifact(
-            self.graph.numbers(seeds), seeds, n=self.graph.n, method=method, labels=self.labels,
+        found = SeedSet(
+            self.graph.numbers(seeds), seeds, self.graph.n, method, self.inputs["graph"],
             degrees=indptr[np.add(seeds, 1)] - indptr[seeds],
-            graph=self.inputs["graph"], seed=self.seed, params=self.params, inputs=self.inputs, **known,
+            seed=self.seed, params=self.params, inputs=self.inputs, **known,
         )  # fmt: skip
+        return seeds_artifact(found, self.labels)
 
 
 @contextmanager

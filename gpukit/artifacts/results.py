@@ -2,13 +2,13 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from gpukit.artifacts import store
-from gpukit.artifacts.artifact import Artifact
+from gpukit.artifacts.artifact import Artifact, given
 from gpukit.artifacts.labels import Texts, labels_of, packed, packed_of, some_labels_of
 from gpukit.artifacts.store import PathLike
 from gpukit.graph.labels import Labels
@@ -105,29 +105,20 @@ class RRSets:
         return "plain" if self.own is None else "kept"
 
 
-_RRSETS = ("n", "first", "stream", "model", "sampler", "rounds", "graph")
+_RRSETS = ("n", "m", "first", "stream", "model", "sampler", "rounds", "graph", "gamma")
 """The fields of :class:`RRSets` that are attributes of the file under the same name."""
 
 
 def rrsets_artifact(sets: RRSets) -> Artifact:
     """Return RR sets as an artifact."""
-    attributes: dict[str, Any] = {name: getattr(sets, name) for name in _RRSETS}
-    attributes |= {"elements": sets.n * sets.rounds, "count": sets.count}
-    arrays = {"offsets": sets.offsets, "members": sets.members}
-    if sets.m is not None:
-        attributes["m"] = sets.m
-    if sets.ids is not None:
-        arrays["ids"] = sets.ids
-    if sets.labels is not None:
-        arrays |= packed(sets.labels)
-    if sets.own is not None:
-        arrays["own"] = sets.own
-        attributes |= {"sets": sets.sets, "drawn": sets.drawn, "gamma": sets.gamma}
-    if sets.weights is not None:
-        arrays["weights"] = sets.weights
-        attributes["decimals"] = sets.decimals
+    attributes = {name: getattr(sets, name) for name in _RRSETS}
+    attributes |= {"elements": sets.n * sets.rounds, "count": sets.count, "drawn": sets.kept_of}
+    attributes |= {"sets": None if sets.own is None else "kept"}
+    attributes |= {"decimals": None if sets.weights is None else sets.decimals}
+    arrays = {"offsets": sets.offsets, "members": sets.members, "ids": sets.ids, **packed(sets.labels)}
+    arrays |= {"own": sets.own, "weights": sets.weights}
     inputs = {"graph": sets.graph, **sets.inputs}
-    return store.make("rrsets", arrays, attributes, params=sets.params, seed=sets.seed, inputs=inputs)
+    return store.make("rrsets", given(arrays), given(attributes), params=sets.params, seed=sets.seed, inputs=inputs)
 
 
 def write_rrsets(path: PathLike, sets: RRSets, *, compress: bool = False) -> str:
@@ -139,13 +130,15 @@ def read_rrsets(path: PathLike) -> RRSets:
     """Read RR sets; raises InputError like :func:`gpukit.artifacts.store.read`."""
     artifact = store.read(path, "rrsets")
     arrays, attributes = artifact.arrays, artifact.attributes
-    assert artifact.seed is not None  # checked in BOUNDS
-    said: dict[str, Any] = {name: attributes[name] for name in _RRSETS}
-    said |= {"offsets": arrays["offsets"], "members": arrays["members"], "ids": arrays.get("ids")}
-    said |= {"labels": labels_of(arrays), "own": arrays.get("own"), "weights": arrays.get("weights")}
-    said |= {"gamma": attributes.get("gamma"), "kept_of": attributes.get("drawn"), "m": attributes.get("m")}
-    said |= {"decimals": attributes.get("decimals", 0), "inputs": artifact.inputs}
-    return RRSets(**said, seed=artifact.seed, params=artifact.params, digest=artifact.payload)
+    said: dict[str, Any] = {name: attributes.get(name) for name in _RRSETS}
+    said |= {name: arrays.get(name) for name in ("offsets", "members", "ids", "own", "weights")}
+    said |= {"kept_of": attributes.get("drawn"), "decimals": attributes.get("decimals", 0), "labels": labels_of(arrays)}
+    return RRSets(**said, **_known(artifact))
+
+
+def _known(artifact: Artifact) -> dict[str, Any]:
+    """Return the fields that hold what any artifact says of itself."""
+    return {name: getattr(artifact, name) for name in ("seed", "params", "inputs")} | {"digest": artifact.payload}
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,87 +179,63 @@ class SeedSet:
         The user's seed.
     params : dict
         Parameters of the command.
+    inputs : dict
+        Digests of what they were chosen from.
     digest : str
         Payload digest of the file.
     """
 
     seeds: np.ndarray
     internal: np.ndarray
-    gains: np.ndarray | None
-    spread_gains: np.ndarray | None
-    degrees: np.ndarray | None
-    rounds: np.ndarray | None
     n: int
     method: str
-    spread_estimate: float | None
-    rr_sets: int | None
-    guarantee: Any
     graph: str
-    seed: int | None
-    params: dict[str, Any] = field(default_factory=dict)
+    gains: np.ndarray | None = None
+    spread_gains: np.ndarray | None = None
+    degrees: np.ndarray | None = None
+    rounds: np.ndarray | None = None
+    spread_estimate: float | None = None
     selection_estimate: float | None = None
-    digest: str = ""
+    rr_sets: int | None = None
+    guarantee: Any = None
     labels: np.ndarray | None = None
+    seed: int | None = None
+    params: dict[str, Any] = field(default_factory=dict)
+    inputs: dict[str, str] = field(default_factory=dict)
+    digest: str = ""
 
 
-def seeds_artifact(
-    seeds: np.ndarray,
-    internal: np.ndarray,
-    *,
-    n: int,
-    method: str,
-    graph: str,
-    gains: np.ndarray | None = None,
-    spread_gains: np.ndarray | None = None,
-    degrees: np.ndarray | None = None,
-    rounds: np.ndarray | None = None,
-    spread_estimate: float | None = None,
-    selection_estimate: float | None = None,
-    rr_sets: int | None = None,
-    guarantee: Any = None,
-    labels: Texts | None = None,
-    seed: int | None = None,
-    params: Mapping[str, Any] | None = None,
-    inputs: Mapping[str, str] | None = None,
-) -> Artifact:
-    """Return a seed set as an artifact.
+_SEEDS = ("n", "method", "graph", "spread_estimate", "selection_estimate", "rr_sets", "guarantee")
+_OF_SEEDS = {
+    "seeds": np.int64, "internal": np.int32, "gains": np.int64, "spread_gains": np.float64, "degrees": np.int64,
+    "rounds": np.int32,
+}  # fmt: skip
+"""The fields of :class:`SeedSet` that are attributes and arrays of the file under the same name."""
 
-    Fields are those of :class:`SeedSet`; arrays are cast to its types. ``labels`` are those of the graph. ``inputs``
-    names further input digests; the graph's is added.
-    """
-    arrays: dict[str, np.ndarray] = {"seeds": np.asarray(seeds, np.int64), "internal": np.asarray(internal, np.int32)}
-    if gains is not None:
-        arrays["gains"] = np.asarray(gains, np.int64)
-    if spread_gains is not None:
-        arrays["spread_gains"] = np.asarray(spread_gains, np.float64)
-    if degrees is not None:
-        arrays["degrees"] = np.asarray(degrees, np.int64)
-    if rounds is not None:
-        arrays["rounds"] = np.asarray(rounds, np.int32)
+
+def seeds_artifact(found: SeedSet, labels: Texts | None = None) -> Artifact:
+    """Return a seed set as an artifact; ``labels`` are those of the graph, whose digest the inputs get, too."""
+    arrays = given({name: getattr(found, name) for name in _OF_SEEDS})
+    arrays = {name: np.asarray(values, _OF_SEEDS[name]) for name, values in arrays.items()}
     arrays |= packed_of("seeds", arrays, labels)
-    optional = {"spread_estimate": spread_estimate, "selection_estimate": selection_estimate}
-    optional |= {"rr_sets": rr_sets, "guarantee": guarantee}
-    attributes: dict[str, Any] = {"n": n, "method": method, "graph": graph}
-    attributes |= {name: value for name, value in optional.items() if value is not None}
-    inputs = {"graph": graph, **(inputs or {})}
-    return store.make("seeds", arrays, attributes, params=params, seed=seed, inputs=inputs)
+    attributes = given({name: getattr(found, name) for name in _SEEDS})
+    inputs = {"graph": found.graph, **found.inputs}
+    return store.make("seeds", arrays, attributes, params=found.params, seed=found.seed, inputs=inputs)
 
 
-def write_seeds(path: PathLike, seeds: np.ndarray, internal: np.ndarray, **known: Any) -> str:
-    """Write a seed set, with the arguments of :func:`seeds_artifact`, and return its payload digest."""
-    return store.put(path, seeds_artifact(seeds, internal, **known))
+def write_seeds(path: PathLike, *found: Any, labels: Texts | None = None, **known: Any) -> str:
+    """Write a seed set, given by the fields of :class:`SeedSet`, and return its payload digest."""
+    return store.put(path, seeds_artifact(SeedSet(*found, **known), labels))
 
 
 def read_seeds(path: PathLike) -> SeedSet:
     """Read a seed set; raises InputError like :func:`gpukit.artifacts.store.read`."""
     artifact = store.read(path, "seeds")
-    attributes, arrays = artifact.attributes, artifact.arrays
-    optional = ("spread_estimate", "selection_estimate", "rr_sets", "guarantee")
-    said: dict[str, Any] = {name: attributes.get(name) for name in ("n", "method", "graph", *optional)}
-    said |= {name: arrays.get(name) for name in ("seeds", "internal", "gains", "spread_gains", "degrees", "rounds")}
+    said: dict[str, Any] = {name: artifact.attributes.get(name) for name in _SEEDS}
+    said |= {name: artifact.arrays.get(name) for name in _OF_SEEDS}
     known = some_labels_of([artifact])
-    labels = None if known is None else known.texts(arrays["internal"])
-    return SeedSet(**said, seed=artifact.seed, params=artifact.params, digest=artifact.payload, labels=labels)
+    said["labels"] = None if known is None else known.texts(artifact.arrays["internal"])
+    return SeedSet(**said, **_known(artifact))
 
 
 def metrics_artifact(
@@ -309,4 +278,4 @@ def read_metrics(path: PathLike) -> Artifact:
     artifact = store.read(path, "metrics")
     columns = {name: artifact.arrays[f"columns/{name}"] for name in artifact.attributes["columns"]}
     attributes = {key: value for key, value in artifact.attributes.items() if key != "columns"}
-    return Artifact(**{**vars(artifact), "arrays": columns, "attributes": attributes})
+    return replace(artifact, arrays=columns, attributes=attributes)

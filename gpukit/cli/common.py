@@ -121,7 +121,7 @@ class Run(Session):
     def save_seeds(self, seeds: "np.ndarray", method: str, **known: Any) -> list[Any]:
         """Write the seeds (internal ids) that a method chose, and return them as people call them.
 
-        ``known`` is what is known of them: further arguments of :func:`gpukit.artifacts.seeds_artifact`.
+        ``known`` is what is known of them: further fields of :class:`gpukit.artifacts.SeedSet`.
         """
         with self.phase("write"):
             self.put(self.seeds_artifact(seeds, method, **known))

@@ -21,9 +21,6 @@ MOST_ARGUMENTS = 14
 MOST_FILE_LINES = 500
 """Lines of a file, of the package or of its tests; a longer one has two purposes."""
 
-ONE_FIELD_EACH = {"seeds_artifact"}
-"""Functions that take the fields of an artifact one by one."""
-
 OTHER_WORDS = {
     "anywhere": "block_any",
     "bury": "mark_dead",
@@ -81,7 +78,7 @@ def test_files_have_one_purpose():
 def test_arguments_come_in_groups(path):
     for one in functions(path):
         given = [*one.args.posonlyargs, *one.args.args, *one.args.kwonlyargs]
-        few = len(given) <= MOST_ARGUMENTS or one.name in ONE_FIELD_EACH
+        few = len(given) <= MOST_ARGUMENTS
         assert few, f"{one.name} takes {len(given)} arguments: group those that belong together"
 
 
