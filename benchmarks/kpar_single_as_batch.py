@@ -3,9 +3,9 @@
     python benchmarks/kpar_single_as_batch.py --rmat 22:75000000 -k 100 --sources 200
     NUMBA_ENABLE_CUDASIM=1 python benchmarks/kpar_single_as_batch.py --rmat 6:300 -k 5 --sources 5
 
-A query alone pushes and adds up walks in one launch, by a team of all blocks (``team_cuda.py``). A batch begins in
-kernels for many queries (``ahead_cuda.py``, ``together_cuda.py``), and the team takes on queries that may not stop at
-their first test. Here the batch has one query, and the team still has all blocks.
+A query alone pushes and adds up walks in one launch, by a team of all blocks (``kpar/query/answer_cuda.py``). A batch
+begins in kernels for many queries (``kpar/batch/push_cuda.py`` and ``starts_cuda.py``), and the team takes on queries
+that may not stop at their first test. Here the batch has one query, and the team still has all blocks.
 
 Rank and index come first. Each source is asked in both ways, one after the other, and the order changes from source to
 source. The first two sources compile kernels and make room; they do not count. Prints both medians, the median of the

@@ -28,7 +28,7 @@ def unused(kind):
     return {"boolean": False, "int64": 0, "uint64": np.uint64(0)}[name]
 
 
-@pytest.mark.parametrize("together", [4, 3, 2])
+@pytest.mark.parametrize("slots_per_team", [4, 3, 2])
 @pytest.mark.parametrize("width", [3, 5, N, 100])
 def test_lists_bring_what_the_walks_in_them_carry(simulator, monkeypatch, walks, width, slots_per_team):
     """Frequent starts and others, lists of all lengths and none, in every range and group; one query does not wait."""

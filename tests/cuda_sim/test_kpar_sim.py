@@ -155,7 +155,7 @@ def test_refused_and_untested_steps_equal_the_cpu(simulator, random_graph, coars
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("memory", "blocks", "together", "weighted"),
+    ("memory", "blocks", "slots_per_team", "weighted"),
     [(None, 2, 1, False), (None, 1, 4, False), (0, 1, 1, False), (None, 1, 4, True), (0, 2, 1, True)],
 )
 def test_refined_answers_equal_the_cpu(

@@ -161,7 +161,7 @@ def fora(edges, chances, index, sources, queries, blocks, k, long, short, top, c
             sweeps.sweep(
                 sweeps.PUSH, sweeps.Work(frontier, size, whole),
                 sweeps.Targets(sweeps.LIFTED_ONLY, upcoming), edges, chances, drawn,
-                sweeps.Rows(edges.indptr, index.ends, index.frequencies), slot, threshold, True, team, phase,
+                sweeps.Rows(edges.indptr, index.ends, index.frequencies), slot, threshold, team, phase,
             )  # fmt: skip
             phase = teams.team_barrier(team, phase)
             size = control[at + sweeps.LIFTED]
@@ -184,8 +184,7 @@ def fora(edges, chances, index, sources, queries, blocks, k, long, short, top, c
         whole = teams.prefix_over_blocks(team, team.memory.pool, team.memory.sums)
         sweeps.sweep(
             sweeps.CARRY, sweeps.Work(frontier, size, whole), sweeps.Targets(sweeps.UNLISTED, upcoming),
-            edges, None, drawn, sweeps.Rows(index.places, index.ends, index.frequencies), slot, threshold, True, team,
-            phase,
+            edges, None, drawn, sweeps.Rows(index.places, index.ends, index.frequencies), slot, threshold, team, phase,
         )  # fmt: skip
         phase = teams.team_barrier(team, phase)
         # The k best of all vertices.
