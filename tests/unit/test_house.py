@@ -22,6 +22,8 @@ MOST_FILE_LINES = 500
 """Lines of a file, of the package or of its tests; a longer one has two purposes."""
 
 OTHER_WORDS = {
+    "NOWHERE": "NO_IN_EDGES",
+    "Stopped": "Stop",
     "anywhere": "block_any",
     "bury": "mark_dead",
     "equip": "configure",
