@@ -83,7 +83,7 @@ def structural_diversity(
     threads: int | None = None,
     progress: Progress = False,
 ) -> Diversity:
-    """Find the t vertices with the most social contexts, and these contexts: ``gpukit diversity search``.
+    """Find the t vertices with the most circles among their neighbours, and these circles: ``gpukit diversity search``.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def structural_diversity(
     k : int
         Threshold of the model.
     model : str
-        What counts as a context: ``comp``, ``core`` or ``truss`` of the network among the neighbours of a vertex.
+        What counts as a circle: ``comp``, ``core`` or ``truss`` of the network among the neighbours of a vertex.
     t : int, optional
         Number of vertices to find; 100, or n if smaller, by default.
     undirected : bool

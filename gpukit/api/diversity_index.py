@@ -156,7 +156,7 @@ class DiversityIndex(Content):
     def search(
         self, k: int = settings.DIVERSITY_K, *, model: settings.Context = settings.DIVERSITY_MODEL, t: int | None = None
     ) -> Diversity:
-        """Find the t vertices with the most social contexts, and these: what :func:`structural_diversity` finds.
+        """Find the t vertices with the most circles, and these: what :func:`structural_diversity` finds.
 
         Parameters
         ----------

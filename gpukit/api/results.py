@@ -411,7 +411,7 @@ class TopK(Answer):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Diversity(Answer):
-    """The vertices with the most social contexts, best first, and these contexts.
+    """The vertices with the most circles among their neighbours, best first, and these circles.
 
     Examples
     --------
@@ -429,12 +429,12 @@ class Diversity(Answer):
 
     @property
     def scores(self) -> dict[Label, int]:
-        """Number of contexts of each vertex."""
+        """Number of circles of each vertex."""
         return dict(zip(self.vertices, self.artifact.arrays["scores"].tolist(), strict=True))
 
     @property
     def circles(self) -> dict[Label, list[list[Label]]]:
-        """The contexts of each vertex, and the vertices in each."""
+        """The circles of each vertex, and the vertices in each."""
         arrays = self.artifact.arrays
         members, ends = self._names(arrays["members"]), arrays["offsets"].tolist()
         rows = [members[first:last] for first, last in zip(ends, ends[1:], strict=False)]
@@ -449,5 +449,5 @@ class Diversity(Answer):
         """Return what is printed of it."""
         a = self.artifact.attributes
         told = [f"Diversity: the {len(self):,} best of {counted(a['n'], 'vertex')}, {a['model']}, k = {a['k']}"]
-        equal = tied(list(self.scores.values()), SHOWN, a["n"], "context")
+        equal = tied(list(self.scores.values()), SHOWN, a["n"], "circle")
         return [*told, cut([f"{vertex} ({score})" for vertex, score in self.scores.items()]), *[equal] * bool(equal)]

@@ -31,7 +31,11 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("imgpu", "gpukit.cli.imgpu:app", "Greedy influence maximisation over Monte-Carlo worlds."),
     ("kpar", "gpukit.cli.kpar:app", "Top-k personalised PageRank."),
     ("merit", "gpukit.cli.merit:app", "Minimum-cost seeding in rounds, with what was observed in between."),
-    ("diversity", "gpukit.cli.diversity:app", "Structural diversity: vertices with many social contexts."),
+    (
+        "diversity",
+        "gpukit.cli.diversity:app",
+        "Structural diversity: vertices whose neighbours fall into many circles.",
+    ),
     ("evaluate", "gpukit.cli.evaluate:app", "Check results by independent methods."),
     ("report", "gpukit.cli.report:app", "Tables, figures and a page out of run records and artifacts."),
     ("inspect", "gpukit.cli.artifacts:inspect", "Show what an artifact holds."),

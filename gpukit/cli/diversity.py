@@ -1,4 +1,4 @@
-"""``gpukit diversity``: ego-networks, the vertices with the most social contexts, cores and trusses."""
+"""``gpukit diversity``: ego-networks, the vertices with the most circles, cores and trusses."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gpukit.diversity import Index
     from gpukit.graph.csr import Graph
 
-app = group("Structural diversity: vertices with many social contexts.")
+app = group("Structural diversity: vertices whose neighbours fall into many circles.")
 
 
 def _read(run: Run, graph_file: Path, undirected: bool) -> tuple["Graph", bool]:
@@ -99,7 +99,7 @@ def egos(
 class Wanted:
     """Which vertices are looked for."""
 
-    model: Annotated[settings.Context, option("--model", "What counts as a social context.")] = settings.DIVERSITY_MODEL
+    model: Annotated[settings.Context, option("--model", "What counts as a circle.")] = settings.DIVERSITY_MODEL
     k: Annotated[int, option("-k --k K", "Threshold of the model.")] = settings.DIVERSITY_K
     t: TOption = None
     undirected: UndirectedOption = False
@@ -112,7 +112,7 @@ class Wanted:
 @app.command("search")
 @with_run("out", *DEVICE, writes="diversity", estimate=needs.egos)
 def search_(run: Run, graph_file: GraphArgument, wanted: Wanted) -> None:
-    """Find the t vertices with the most social contexts, and these contexts."""
+    """Find the t vertices with the most circles among their neighbours, and these circles."""
     find(run, graph_file, wanted)
 
 
@@ -154,7 +154,7 @@ def find(run: Run, graph_file: Path, wanted: Wanted, *, balance: str = "dynamic"
 def index_(
     run: Run, graph_file: GraphArgument, undirected: UndirectedOption = False, compress: CompressOption = False
 ) -> None:
-    """Find the contexts of every vertex for every k and model, for searches that take milliseconds."""
+    """Find the circles of every vertex for every k and model, for searches that take milliseconds."""
     run.params = {"undirected": undirected}
     _, symmetrised = _read(run, graph_file, undirected)
     artifact, index = make_index(run)

@@ -1,4 +1,4 @@
-"""``gpukit diversity gather``: the vertices of most contexts out of the answers of ranges of vertices."""
+"""``gpukit diversity gather``: the vertices of most circles out of the answers of ranges of vertices."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ def gather(run: Run, files: PartsArgument) -> None:
 
 def found_lines(top: list[dict[str, Any]], n: int) -> dict[str, str]:
     """Return what people read of the best of n vertices: the first of them, ties, and that there are more."""
-    lines = {f"vertex {one['vertex']}": counted(one["score"], "context") for one in top[:SHOWN]}
-    if equal := tied([one["score"] for one in top], SHOWN, n, "context"):
+    lines = {f"vertex {one['vertex']}": counted(one["score"], "circle") for one in top[:SHOWN]}
+    if equal := tied([one["score"] for one in top], SHOWN, n, "circle"):
         lines["equal"] = equal
     return lines | ({"not shown": f"{len(top) - SHOWN:,} more (--json has all)"} if len(top) > SHOWN else {})

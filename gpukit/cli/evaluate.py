@@ -208,7 +208,7 @@ def diversity(
         int | None, option("--sample N", "Look into N random vertices beside the answer; all by default.")
     ] = None,
 ) -> None:
-    """Check structural diversity from its definitions: scores, contexts, order, and that no better vertex was missed.
+    """Check structural diversity from its definitions: scores, circles, order, and that no better vertex was missed.
 
     Exit code 1 if something is wrong.
     """

@@ -14,6 +14,9 @@ from gpukit.wording import counted
 MOST = 600
 """Neighbours that are drawn at most; the caption says so where there are more."""
 
+NAMED, LONGEST = 40, 24
+"""Friends up to which each is named, and letters that are written of a name."""
+
 ROUNDS = 400
 
 
@@ -39,8 +42,8 @@ def plot_ego(egos_file: str, answers_file: str, path: str) -> None:
     from gpukit.artifacts import read
     from gpukit.artifacts.labels import names_in
 
-    egos, answer = read(egos_file, "egonets").arrays, read(answers_file, "diversity")
-    a = answer.arrays
+    found, answer = read(egos_file, "egonets"), read(answers_file, "diversity")
+    egos, a = found.arrays, answer.arrays
     centre = names_in(answer, a["vertices"][:1])[0]
     at = np.flatnonzero(egos["centres"] == a["vertices"][0])
     if not len(at):
@@ -67,7 +70,8 @@ def plot_ego(egos_file: str, answers_file: str, path: str) -> None:
     title = f"vertex {label(str(centre))}: {counted(len(nodes), 'friend')}"
     if len(kept) < len(nodes):
         title += f", {len(kept):,} of them drawn"
-    _draw(edges[(edges >= 0).all(axis=1)], circle[kept], title, path)
+    names = [label(str(name)) for name in names_in(found, nodes[kept])]
+    _draw(edges[(edges >= 0).all(axis=1)], circle[kept], names, title, path)
 
 
 def lay_out(edges: np.ndarray, circle: np.ndarray) -> np.ndarray:
@@ -135,8 +139,18 @@ def hull(points: np.ndarray) -> np.ndarray:
     return np.array(halves or ordered)
 
 
-def _draw(edges: np.ndarray, circle: np.ndarray, title: str, path: str) -> None:
-    """Draw hulls below, then edges, then dots, and a numbered legend."""
+def _named(edges: np.ndarray, circle: np.ndarray) -> list[int]:
+    """Return the friends whose names are written: all of a few, else of each circle the one with the most ties."""
+    if len(circle) <= NAMED:
+        return list(range(len(circle)))
+    inside = edges[circle[edges[:, 0]] == circle[edges[:, 1]]]
+    ties = np.bincount(inside.ravel(), minlength=len(circle))
+    members = (np.flatnonzero(circle == number) for number in np.unique(circle[circle >= 0]))
+    return [int(part[np.argmax(ties[part])]) for part in members]
+
+
+def _draw(edges: np.ndarray, circle: np.ndarray, names: list[str], title: str, path: str) -> None:
+    """Draw hulls below, then edges, then dots and names, and a numbered legend."""
     position = lay_out(edges, circle)
     dot = float(np.clip(1500 / max(len(circle), 1), 6, 34))
     margin = 0.035 * max(float(np.ptp(position, axis=0).max(initial=1.0)), 1.0)
@@ -158,7 +172,14 @@ def _draw(edges: np.ndarray, circle: np.ndarray, title: str, path: str) -> None:
             axes.scatter([], [], s=32, label=f"circle {number + 1}: {counted(len(points), 'friend')}", **full)
         if loose.any():
             axes.scatter([], [], s=24, label=f"in no circle: {loose.sum()}", **ring)
-        axes.margins(0.06)
+        for one in _named(edges, circle):
+            name, centre = names[one], position[circle == circle[one]].mean(axis=0)
+            right = position[one][0] >= centre[0] or not len(edges)
+            axes.annotate(
+                name if len(name) <= LONGEST else name[: LONGEST - 1] + "…", position[one], (4 if right else -4, 3),
+                textcoords="offset points", ha="left" if right else "right", fontsize=7, color=INK, zorder=5,
+            )  # fmt: skip
+        axes.margins(0.16 if len(circle) <= NAMED else 0.06)
         axes.set_title(title, color=INK)
         legend(figure, axes, columns=2, handletextpad=0.3)
 

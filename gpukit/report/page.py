@@ -138,7 +138,7 @@ def write_page(
         graphs=list(dict.fromkeys(row["graph"] for row in every if row.get("graph") and _measured(row))),
         devices=sorted({device_name(row) for row in every if "device_name" in row}),
         artifacts=parts.rows("artifacts"),
-        configuration=json.dumps(configuration, indent=2) if configuration else "",
+        configuration=json.dumps(configuration, indent=2).split("\n") if configuration else [],
         versions={"gpukit": __version__, "Python": platform.python_version()} | _versions(),
     )
     write_text(path, text)

@@ -106,7 +106,7 @@ def test_decompose(capsys, folder):
 
 def test_what_people_do_not_see_is_said():
     found = found_lines([{"vertex": v, "score": 20 - v} for v in range(12)], 30)
-    assert list(found.items())[-2:] == [("vertex 9", "11 contexts"), ("not shown", "2 more (--json has all)")]
+    assert list(found.items())[-2:] == [("vertex 9", "11 circles"), ("not shown", "2 more (--json has all)")]
     names = [f"vertex {v}" for v in range(10)]
     assert list(found_lines([{"vertex": v, "score": 1} for v in range(10)], 10)) == names
 
@@ -114,10 +114,10 @@ def test_what_people_do_not_see_is_said():
 @pytest.mark.parametrize(
     ("scores", "n", "told"),
     [
-        ([4, 3, 3, 2, 2, 2, 1, 1, 1, 1, 1, 1], 12, "4 of 6 with 1 context, the lowest ids first"),
-        ([4, 3, 3, 2, 2, 2, 1, 1, 1, 1, 1, 1], 20, "4 of 6 or more with 1 context, the lowest ids first"),
-        ([2] * 10, 40, "10 of 10 or more with 2 contexts, the lowest ids first"),
-        ([3] * 11 + [1], 40, "10 of 11 with 3 contexts, the lowest ids first"),
+        ([4, 3, 3, 2, 2, 2, 1, 1, 1, 1, 1, 1], 12, "4 of 6 with 1 circle, the lowest ids first"),
+        ([4, 3, 3, 2, 2, 2, 1, 1, 1, 1, 1, 1], 20, "4 of 6 or more with 1 circle, the lowest ids first"),
+        ([2] * 10, 40, "10 of 10 or more with 2 circles, the lowest ids first"),
+        ([3] * 11 + [1], 40, "10 of 11 with 3 circles, the lowest ids first"),
         ([2] * 10, 10, None),
         ([2] * 10 + [1] * 5, 40, None),
         ([], 0, None),
@@ -137,9 +137,9 @@ def test_equal_scores_of_a_search(capsys, tmp_path, monkeypatch):
     write_graph("G.h5", build_graph(*ends, undirected=True))
     words = ["diversity", "search", "G.h5", "--model", "comp", "-k", "3", "--out", "D.h5"]
     assert main([*words, "-t", "70"]) == 0
-    assert "equal 10 of 60 with 1 context, the lowest ids first" in " ".join(capsys.readouterr().out.split())
+    assert "equal 10 of 60 with 1 circle, the lowest ids first" in " ".join(capsys.readouterr().out.split())
     assert main([*words, "-t", "20"]) == 0
-    told = "10 of 20 or more with 1 context, the lowest ids first"
+    told = "10 of 20 or more with 1 circle, the lowest ids first"
     assert f"equal {told}" in " ".join(capsys.readouterr().out.split())
     found = gk.load("D.h5")
     assert found.lines()[-1] == told

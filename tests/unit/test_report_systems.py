@@ -181,6 +181,28 @@ def test_picture_tells_circles_and_what_is_left_out(folder, figures, monkeypatch
     assert "vertex 10: 10 friends, 7 of them drawn" in text and "in no circle: 1" in text
 
 
+def test_friends_have_names_in_the_picture(folder, figures, monkeypatch):
+    nodes = read(folder / "ego.h5", "egonets").arrays
+    friends = nodes["nodes"][nodes["node_begin"][0] : nodes["node_begin"][1]].tolist()
+
+    def written(file):
+        return [one for one in friends if f">{one}</text>" in Path(file).read_text()]
+
+    assert written(figures["ego/toy/truss"]) == friends
+    monkeypatch.setattr(ego, "NAMED", 9)
+    ego.plot_ego(str(folder / "ego.h5"), str(folder / "truss.h5"), str(folder / "named.svg"))
+    answer = read(folder / "truss.h5", "diversity").arrays
+    circles = [answer["members"][answer["offsets"][i] : answer["offsets"][i + 1]].tolist() for i in (0, 1)]
+    named = written(folder / "named.svg")
+    assert len(named) == 2 and all(any(one in circle for one in named) for circle in circles)
+
+
+def test_the_configuration_has_lines(tables, figures, folder):
+    write_page(str(folder / "page.html"), tables, figures, {"results": "here", "odd": "a\nb"})
+    text = (folder / "page.html").read_text()
+    assert "<pre>{\n  &#34;results&#34;: &#34;here&#34;,\n" in text and "a\\nb" in text
+
+
 def test_picture_of_the_wrong_vertex_is_refused(folder):
     assert main(["diversity", "egos", str(folder / "G.h5"), "--vertices", "20", "--out", str(folder / "E2.h5")]) == 0
     with pytest.raises(InputError, match="no ego-network of vertex 10"):
