@@ -45,6 +45,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("demo", "gpukit.cli.demo:demo", "Run every system on real graphs, or on yours, and write a report."),
     ("workflow", "gpukit.cli.workflow:app", "The Snakemake workflow, in a folder of your own."),
     ("papers", "gpukit.papers.cli.app:app", "Rebuild the papers: ablations, competitors, timed runs, claims."),
+    ("cite", "gpukit.cli.cite:cite", "How to cite gpukit and the paper of a system, as BibTeX."),
     ("batch", "gpukit.cli.batch:batch", "Run several commands in one process."),
     ("warm-up", "gpukit.cli.warm_up:warm_up", "Compile the CPU's code of all commands ahead, as for an image."),
 )
@@ -53,7 +54,7 @@ SECTIONS = {
     "Systems": ["gim", "imgpu", "kpar", "merit", "diversity"],
     "Data and files": ["data", "graph", "inspect", "verify", "diff", "export"],
     "Workflow and reports": ["demo", "workflow", "batch", "evaluate", "report"],
-    "Papers": ["papers"],
+    "Papers": ["papers", "cite"],
     "This machine": ["doctor", "warm-up"],
 }
 """What the help shows together."""

@@ -1,0 +1,60 @@
+"""``gpukit cite``: how to cite gpukit and the papers of its systems, as BibTeX."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from gpukit.cli.command import with_run
+from gpukit.cli.common import Run
+from gpukit.cli.options import argument
+from gpukit.errors import InputError
+
+PLACES = (Path(__file__).parents[1] / "CITATION.cff", Path(__file__).parents[2] / "CITATION.cff")
+"""Where the file of citations is in an installed package, and in a checkout."""
+
+System = Literal["gpukit", "gim", "imgpu", "kpar", "merit", "diversity"]
+ORDER = ("gim", "imgpu", "kpar", "merit", "diversity")
+"""The systems, as that file has their papers one after another."""
+
+
+@with_run()
+def cite(
+    run: Run,
+    system: Annotated[System | None, argument("SYSTEM", "gpukit, or the system whose paper; all by default.")] = None,
+) -> None:
+    """Print BibTeX entries: of gpukit, and of the paper that a system follows."""
+    entries = citations()
+    asked = entries if system is None else {system: entries[system]}
+    if run.as_json:
+        run.finish({"citations": asked})
+        return
+    print("\n".join(bibtex(name, entry) for name, entry in asked.items()), end="")
+
+
+def citations() -> dict[str, dict[str, Any]]:
+    """Return what CITATION.cff says of gpukit and of the papers, by system; raises InputError if it is missing."""
+    import yaml
+
+    place = next((path for path in PLACES if path.is_file()), None)
+    if place is None:
+        raise InputError("CITATION.cff is not in this installation; install gpukit again")
+    whole = yaml.safe_load(place.read_text(encoding="utf-8"))
+    papers = dict(zip(ORDER, whole.pop("references"), strict=True))
+    return {"gpukit": whole} | papers
+
+
+def bibtex(name: str, entry: dict[str, Any]) -> str:
+    """Return an entry of CITATION.cff as BibTeX."""
+    authors = [
+        one["name"] if "name" in one else f"{one['family-names']}, {one['given-names']}" for one in entry["authors"]
+    ]
+    fields = {
+        "title": f"{{{entry['title']}}}",
+        "author": " and ".join(f"{{{one}}}" if "," not in one else one for one in authors),
+        **{key: entry[key] for key in ("journal", "volume", "year", "doi", "version") if key in entry},
+        **({"number": entry["issue"]} if "issue" in entry else {}),
+        **({"url": entry["repository-code"]} if "repository-code" in entry else {}),
+        **({"note": entry["notes"]} if "notes" in entry else {}),
+    }
+    kind = {"article": "article", "unpublished": "unpublished"}.get(entry["type"], "misc")
+    lines = "".join(f"  {key} = {{{value}}},\n" for key, value in fields.items())
+    return f"@{kind}{{{name},\n{lines}}}\n"
