@@ -34,7 +34,7 @@ class Wanted:
         float,
         option(
             "--epsilon E",
-            "How close to 1 - 1/e the guarantee must come, in [1e-6, 1); mostly --optimism draws more than that needs.",
+            "Accuracy of the guarantee, in [1e-6, 1); mostly it is --optimism that changes seeds.",
         ),
     ] = settings.GIM_EPSILON
     model: options.ModelOption = options.MODEL
@@ -46,7 +46,7 @@ class Wanted:
         str,
         option(
             "--optimism E|off",
-            "OPIM-C: draw sets until noise flatters the choice by so little (a share), or not; what changes the seeds.",
+            "By what share noise may flatter the choice: less draws more sets, off no more.",
         ),
     ] = str(settings.GIM_OPTIMISM)
     max_members: Annotated[
@@ -67,7 +67,7 @@ class Limits:
     include: Annotated[str | None, option("--include A,B,…|FILE", "Vertices that must be seeds.")] = None
     exclude: Annotated[str | None, option("--exclude A,B,…|FILE", "Vertices that cannot be seeds.")] = None
     targets: options.TargetsOption = None
-    costs: Annotated[Path | None, option("--costs FILE", "Lines `id cost`: what a seed costs; 1 if not named.")] = None
+    costs: Annotated[Path | None, option("--costs FILE", "Lines `id cost` of seeds; 1 if not named.")] = None
     budget: Annotated[str | None, option("--budget B", "What the seeds may cost together, instead of -k.")] = None
 
 
@@ -92,8 +92,7 @@ def run_(
         str | None,
         option(
             "--weights A,B,…",
-            "Edge probabilities instead of the graph's, as `graph import` takes them; of several the seeds of each, "
-            "what these reach under each, and how many they share.",
+            "Edge probabilities instead of the graph's; of several the seeds of each are compared.",
         ),
     ] = None,
 ) -> None:
