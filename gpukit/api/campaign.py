@@ -18,6 +18,7 @@ from gpukit.api.campaign_run import (
     record_of,
     settings_of,
     simulate,
+    tell_of_first,
     use_device,
 )
 from gpukit.api.graph import Graph
@@ -85,7 +86,7 @@ class Campaign(Content):
     weights : str, optional
         Edge probabilities, as in :func:`gpukit.read_edges`; those of a Graph, or ``wc``, by default.
     batch : int, optional
-        Seeds of a round at most; 16, or n if smaller, by default.
+        Seeds of a round at most; by default 1 to 16, an eighth of those that are expected to reach ``eta``.
     model : str
         ``ic`` (independent cascade) or ``lt`` (linear threshold).
     epsilon : float
@@ -352,12 +353,13 @@ class Campaign(Content):
                 session.tables = self._opened.tables()
             try:
                 if self._engine is None:
-                    device = use_device(session, self._params)
+                    device, self._params = use_device(session, self._params)
                     from gpukit.merit import Campaign as Engine
 
                     self._engine = Engine(self._graph, self._params, self._rounds, device, tables=session.tables)
                 if activated is not None:
                     self._engine.observe(np.array(activated, np.int64))
+                    tell_of_first(self._engine.rounds if len(self._engine.rounds) == 1 else [], self._params.eta)
                 if self._engine.left > 0:
                     self._engine.choose()
             except GpukitError:

@@ -1,13 +1,15 @@
 """What the commands of ``gpukit merit`` and campaigns in Python share: what is asked, where it runs, and simulation."""
 
+import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpukit import settings
 from gpukit.api.session import Session
-from gpukit.api.vertices import COST_DECIMALS, at_most
+from gpukit.api.vertices import COST_DECIMALS
 from gpukit.errors import InputError, UsageError
 from gpukit.wording import counted
 
@@ -17,8 +19,10 @@ if TYPE_CHECKING:
     from gpukit.artifacts import Artifact
     from gpukit.device.select import Device
     from gpukit.graph import csr
-    from gpukit.merit import Costs, Params, Result
+    from gpukit.merit import Costs, Params, Result, Round
     from gpukit.merit.factory import MakeSets
+
+_log = logging.getLogger("gpukit")
 
 MAX_WORLDS = 10**6
 PHASES = ("generate", "update", "judge", "select")
@@ -45,13 +49,12 @@ def settings_of(asked: Mapping[str, Any], fresh_ids: bool = False) -> dict[str, 
 
 
 def checked(session: Session, wanted: dict[str, Any], costs: "Costs") -> "Params":
-    """Return the parameters of a campaign, checked; a batch of None becomes the default, for the artifact, too."""
+    """Return the parameters of a campaign, checked; where no batch is named, that is 1 until :func:`use_device`."""
     from gpukit.merit import Params
     from gpukit.merit.problem import check
 
-    if wanted["batch"] is None:
-        wanted["batch"] = session.params["batch"] = at_most(None, settings.MERIT_BATCH, session.graph.n)
-    params = Params(**wanted, costs=costs, seed=session.seed)
+    named = wanted | {"batch": 1 if wanted["batch"] is None else wanted["batch"]}
+    params = Params(**named, costs=costs, seed=session.seed)
     check(session.graph, params)
     return params
 
@@ -69,21 +72,33 @@ def check_worlds(worlds: int) -> None:
         raise UsageError(f"--worlds is {worlds}; 1 to {MAX_WORLDS} are allowed")
 
 
-def use_device(session: Session, params: "Params", worlds: int = 1, *, make_sets: "MakeSets | None" = None) -> "Device":
+def use_device(
+    session: Session, params: "Params", worlds: int = 1, *, make_sets: "MakeSets | None" = None
+) -> "tuple[Device, Params]":
     """Choose the device by the sets that campaigns need, roughly, and load compiled code there.
 
-    ``make_sets`` is an argument of :func:`gpukit.merit.simulate`; None: MERIT's own collections.
+    ``make_sets`` is an argument of :func:`gpukit.merit.simulate`; None: MERIT's own collections. A batch that nobody
+    named becomes the expected one, in the parameters that are returned and in those of the session.
     """
     if session.gpus > 1:
         raise UsageError(
             f"--gpus is {session.gpus}; a campaign runs on one GPU, run several worlds side by side instead"
         )
     roots = session.graph.n / params.eta
-    rounds = params.eta / (4 * params.batch) + 5
-    work = worlds * rounds * SETS_PER_ROUND * roots * MEMBERS_PER_ROOT / params.batch * 4
+    unnamed = session.params["batch"] is None
+    guess = settings.MERIT_BATCH if unnamed else params.batch
+    rounds = params.eta / (4 * guess) + 5
+    work = worlds * rounds * SETS_PER_ROUND * roots * MEMBERS_PER_ROOT / guess * 4
     device = session.use_device(work=work)
     session.load(lambda: _load(session.graph, params, device, make_sets))
-    return device
+    if unnamed:
+        from gpukit.merit.batch import expected_batch
+
+        with session.phase("generate"):
+            batch = expected_batch(session.graph, params, device, tables=session.tables)
+        session.params["batch"], params = batch, replace(params, batch=batch)
+        _log.info("batches of %s, by what they are expected to reach; --batch sets another", counted(batch, "seed"))
+    return device, params
 
 
 def _load(graph: "csr.Graph", asked: "Params", device: "Device", make_sets: "MakeSets | None") -> None:
@@ -116,7 +131,7 @@ def simulate(
     list of dict
         The seconds of each phase of each.
     """
-    device = use_device(session, params, worlds, make_sets=make_sets)
+    device, params = use_device(session, params, worlds, make_sets=make_sets)
     from gpukit.api.campaign_state import stored
     from gpukit.device.timing import marker
     from gpukit.merit import ReplayedWorld, SimulatedWorld, factory, simulate
@@ -144,9 +159,22 @@ def simulate(
             found.append((number if record is None else -1, result))
             after_it = timer.seconds()
             spent.append({phase: round(after_it.get(phase, 0.0) - before_it.get(phase, 0.0), 6) for phase in PHASES})
+    tell_of_first([result.rounds[0] for _, result in found], params.eta)
     with session.phase("write"):
         artifact = stored(session, params, found[0][1].costs, [(number, result.rounds) for number, result in found])
         return artifact, found, spent
+
+
+def tell_of_first(rounds: "Sequence[Round]", eta: int) -> None:
+    """Say where the first rounds of campaigns bought several seeds and reached more than η by themselves."""
+    reached = [0 if one.activated is None or len(one.batch) == 1 else len(one.activated) for one in rounds]
+    over = [number for number, count in enumerate(reached) if count > eta]
+    if over:
+        where = "" if len(rounds) == 1 else f" in {len(over):,} of {len(rounds):,} campaigns"
+        _log.warning(
+            "the first round, of %s, reached %s of %s wanted%s; a smaller --batch may cost less",
+            counted(len(rounds[over[0]].batch), "seed"), f"{reached[over[0]]:,}", f"{eta:,}", where,
+        )  # fmt: skip
 
 
 def check_free(out: Path, artifact: "Artifact | None" = None) -> None:

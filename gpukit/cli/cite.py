@@ -47,14 +47,13 @@ def bibtex(name: str, entry: dict[str, Any]) -> str:
     authors = [
         one["name"] if "name" in one else f"{one['family-names']}, {one['given-names']}" for one in entry["authors"]
     ]
-    fields = {
+    fields: dict[str, Any] = {
         "title": f"{{{entry['title']}}}",
         "author": " and ".join(f"{{{one}}}" if "," not in one else one for one in authors),
-        **{key: entry[key] for key in ("journal", "volume", "year", "doi", "version") if key in entry},
-        **({"number": entry["issue"]} if "issue" in entry else {}),
-        **({"url": entry["repository-code"]} if "repository-code" in entry else {}),
-        **({"note": entry["notes"]} if "notes" in entry else {}),
     }
+    fields |= {key: entry[key] for key in ("journal", "volume", "year", "doi", "version") if key in entry}
+    other = {"issue": "number", "repository-code": "url", "notes": "note"}
+    fields |= {key: entry[name] for name, key in other.items() if name in entry}
     kind = {"article": "article", "unpublished": "unpublished"}.get(entry["type"], "misc")
     lines = "".join(f"  {key} = {{{value}}},\n" for key, value in fields.items())
     return f"@{kind}{{{name},\n{lines}}}\n"

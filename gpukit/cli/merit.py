@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer.main import get_current_context
 
 from gpukit.api import needs
-from gpukit.api.campaign_run import check_free, check_worlds, record_of, settings_of, simulate, use_device
+from gpukit.api.campaign_run import (
+    check_free,
+    check_worlds,
+    record_of,
+    settings_of,
+    simulate,
+    tell_of_first,
+    use_device,
+)
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run, cut_list
 from gpukit.cli.merit_common import read_asked
@@ -90,7 +98,7 @@ def begin(run: Run, graph_file: Path, costs: str, wanted: dict[str, Any], **how:
     run.params = {**wanted, "costs": costs}
     _keep_to_itself(run.target, new=True)
     graph, params, tables = read_asked(run, graph_file, wanted, costs)
-    device = use_device(run, params, **how)
+    device, params = use_device(run, params, **how)
     from gpukit.merit import Campaign
 
     campaign = Campaign(graph, params, (), device, tables=tables, timer=run.timer, **how)
@@ -123,13 +131,14 @@ def proceed(run: Run, graph_file: Path, step: Step, **how: Any) -> None:
             raise UsageError(f"{state}: the campaign has reached its target; there is nothing to observe")
         activated = vertex_list(step.observed, "--observed", graph, none=True)
     run.params, run.seed, run.inputs = dict(before.params), params.seed, before.inputs
-    device = use_device(run, params, **how)
+    device, params = use_device(run, params, **how)
     import numpy as np
 
     from gpukit.merit import Campaign
 
     campaign = Campaign(graph, params, rounds, device, tables=tables, timer=run.timer, **how)
     campaign.observe(np.array(activated, np.int64))
+    tell_of_first(campaign.rounds[:1] if len(rounds) == 1 else [], params.eta)
     if campaign.left > 0:
         campaign.choose()
     _finish_step(run, campaign)

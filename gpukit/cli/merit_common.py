@@ -19,8 +19,8 @@ def read_asked(
 ) -> "tuple[Graph, Params, dict[str, Any] | None]":
     """Return the graph, the checked parameters and the sampling tables.
 
-    ``asked`` are arguments of :class:`gpukit.merit.Params` by name. A batch of None becomes the default, there and in
-    the parameters of the run.
+    ``asked`` are arguments of :class:`gpukit.merit.Params` by name; the batch may be None
+    (:func:`gpukit.api.campaign_run.use_device`).
     """
     with run.phase("read"):
         graph, tables = run.read_graph(graph_file, tables=asked["model"] == "ic")

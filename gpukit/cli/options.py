@@ -139,7 +139,7 @@ class Queries:
 EtaOption = Annotated[int, option("--eta N", "Vertices to activate.")]
 BatchOption = Annotated[
     int | None,
-    option("--batch -b B", f"Seeds of a round at most; {settings.MERIT_BATCH}, or n if smaller, by default."),
+    option("--batch -b B", "Seeds of a round at most; an eighth of what would reach η, 1 to 16, by default."),
 ]
 CostsOption = Annotated[
     str, option("--costs degree|uniform|FILE", "0.01 + 0.01 · d_out, 1, or lines `id cost`; 1 if not named.")

@@ -206,12 +206,32 @@ def test_errors_ofrun(run, folder, graph, words, code, message):
     assert not (folder / "C.h5").exists()
 
 
-def test_batches_are_no_larger_than_small_graphs_by_default(record, folder):
-    write_graph("small.h5", build_graph(np.arange(9), np.arange(9) + 1, weights=Weights()))
-    for words in (["run", "--eta", 5], ["start", "--eta", 5]):
-        found = record(*words, "small.h5", "--out", "C.h5")
-        assert found["params"]["batch"] == 10 and read("C.h5").attributes["batch"] == read("C.h5").params["batch"] == 10
-    assert record("run", "G.h5", "--eta", 5, "--out", "C.h5")["params"]["batch"] == 16
+def test_the_batch_follows_from_what_seeds_are_expected_to_reach(run, record, folder):
+    """Of 40 stars one is enough for 10 or 17 vertices; of the 30 for 900, a round buys an eighth of what it expects."""
+    leaves = np.arange(40 * 29)
+    write_graph("stars.h5", build_graph(leaves % 40, 40 + leaves, weights=Weights("const", 1.0)))
+    words = ["stars.h5", "--costs", "uniform", "--out", "C.h5"]
+    for command, eta, batch in (("run", 10, 1), ("run", 16, 1), ("run", 17, 1), ("run", 900, 2), ("start", 900, 2)):
+        found = record(command, "--eta", eta, *words)
+        assert found["params"]["batch"] == read("C.h5").attributes["batch"] == read("C.h5").params["batch"] == batch
+        if command == "run":
+            assert found["cost"] == -(-eta // 30)
+    assert run("start", "--eta", 900, *words)[2].count("batches of 2 seeds, by what they are expected to reach") == 1
+    assert record("start", "--eta", 900, *words, "-b", 2)["batch"] == record("start", "--eta", 900, *words)["batch"]
+
+
+def test_a_first_round_that_reaches_too_many_is_told(run, record, folder):
+    leaves = np.arange(40 * 29)
+    write_graph("stars.h5", build_graph(leaves % 40, 40 + leaves, weights=Weights("const", 1.0)))
+    words = ["stars.h5", "--costs", "uniform", "--out", "C.h5", "--eta"]
+    told = "the first round, of 4 seeds, reached 120 of 61 wanted in 3 of 3 campaigns; a smaller --batch may cost less"
+    assert run("run", *words, 61, "-b", 4, "--worlds", 3)[2].count(told) == 1
+    for batch in (1, 2):
+        assert "a smaller --batch" not in run("run", *words, 61, "-b", batch)[2]
+    seeds = record("start", *words, 61, "-b", 4)["batch"]
+    reached = [v for v in range(40, 40 + 40 * 29) if v % 40 in seeds]
+    err = run("next", "stars.h5", "C.h5", "--observed", ",".join(map(str, reached)))[2]
+    assert err.count(told.replace(" in 3 of 3 campaigns", "")) == 1
 
 
 def test_lt_residual_belongs_to_lt(run, record, folder):
