@@ -50,15 +50,18 @@ def _graphs(path: str) -> list[Row]:
         ]
 
 
-HOW = ("sampler", "samples", "sets", "sentinels")
-"""Parameters of a run of gIM that say whether its sets are those of the paper."""
+HOW = {"sampler": "", "samples": "", "sets": "", "sentinels": "sentinels "}
+"""Parameters of a run of gIM that say whether its sets are those of the paper, and what stands before their values."""
 
 _CELL = {"graph": str, "method": str, "model": str, "k": int, "epsilon": float, "rounds": int, "sampler": str}
 _CELL |= {"block": int, "grid": int, "repeat": int}
 
 RUN: Fields = {
     "rr_sets": (int, lambda record: record.get("rr_sets", 0)),
-    "sets_are": (str, lambda record: ", ".join(record["params"][name] for name in HOW if name in record["params"])),
+    "sets_are": (
+        str,
+        lambda record: ", ".join(HOW[name] + record["params"][name] for name in HOW if name in record["params"]),
+    ),
     **records.WHERE,
     **records.phase_fields(PHASES),
     "time_work_s": (float, records.work_seconds),
@@ -91,8 +94,8 @@ def _sizes(tables: Tables) -> Iterator[Observation]:
 
 
 def _setting(row: Row) -> str:
-    asked = f"{row['model']}, k {row['k']}, epsilon {row['epsilon']:g}, rounds {row['rounds']}, {row['sets_are']}"
-    return setting(asked, row)
+    asked = f"{row['model']}, k {row['k']}, epsilon {row['epsilon']:g}, rounds {row['rounds']}"
+    return setting(asked + f", {row['sets_are']}" * bool(row["sets_are"]), row)
 
 
 def _gim_time(tables: Tables, x: str = "") -> Iterator[Observation]:
