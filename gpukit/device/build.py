@@ -165,7 +165,7 @@ def build(architectures: Sequence[str], folder: Path, only: str = "", jobs: int 
     Raises
     ------
     RuntimeError
-        If a module was not compiled.
+        If a module was not compiled; the archives have the kernels of the others then.
     """
     environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     keys = {one: {store.key_of(each) for each in signatures_of(one)} for one in modules() if only in one}
@@ -193,7 +193,9 @@ def build(architectures: Sequence[str], folder: Path, only: str = "", jobs: int 
             print(f"compiled {module}", file=sys.stderr, flush=True)
             return part
 
-        parts = list(pool.map(compile_apart, sorted(chosen, key=lambda one: (-size[one], one))))
+        begun = [pool.submit(compile_apart, one) for one in sorted(chosen, key=lambda one: (-size[one], one))]
+        failed = [error for error in (one.exception() for one in begun) if error]
+        parts = [one.result() for one in begun if not one.exception()]
         for one in architectures:
             described, codes = dict[str, Any](), dict[str, bytes]()
             for place in (folder, *parts):
@@ -202,6 +204,8 @@ def build(architectures: Sequence[str], folder: Path, only: str = "", jobs: int 
                         whole.update({key: more[key] for key in more.keys() & asked})
             library = {RUNTIME: Path(runtime()).read_bytes()} if one == PORTABLE else None
             store.write(store.archive(folder, one), described, codes, library)
+        if failed:
+            raise failed[0]
 
 
 def _compile(signatures: Sequence[Signature], architecture: str, path: Path) -> None:

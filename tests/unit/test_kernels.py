@@ -385,6 +385,24 @@ def test_only_modules_that_changed_are_compiled(monkeypatch, tmp_path) -> None:
     assert {said["entry"] for said in store.contents(path)[0].values()} == {"kept", "new"}
 
 
+def test_modules_that_compile_are_kept_beside_one_that_does_not(monkeypatch, tmp_path) -> None:
+    good, bad = "gpukit.graph.generators.quadrants_cuda", "gpukit.device.selftest_cuda"
+    monkeypatch.setattr(build, "modules", lambda: [good, bad])
+
+    def compile_(command, **_):
+        module, folder = (command[command.index(word) + 1] for word in ("--module", "--out"))
+        if module == bad:
+            return subprocess.CompletedProcess(command, 1, "", "it is wrong")
+        for one in build.signatures_of(module):
+            archived(store.archive(Path(folder), "sm_90"), one, Code("new", False, b"code"))
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr(build.subprocess, "run", compile_)
+    with pytest.raises(RuntimeError, match=f"{bad} was not compiled: it is wrong"):
+        build.build(["sm_90"], tmp_path)
+    assert store.keys(store.archive(tmp_path, "sm_90")) == build.wanted("quadrants")
+
+
 def test_inspect_says_whether_an_archive_fits(tmp_path, capsys) -> None:
     from gpukit.cli import app
 
