@@ -134,7 +134,7 @@ def _time(
     words = _on(line["command"].format(**files).split(), asked.device)
     if words[0] != "--help":
         words.append("--json")
-        words += [] if "bench" in words else ["--out", str(folder / "out.h5")]
+        words += [] if "bench" in words else ["--out", str(folder / "out.h5"), "--force"]
     times: dict[str, list[float]] = {version.name: [] for version in versions}
     first = line["measure"] == "first"
     for run in range(asked.runs + (not first)):
