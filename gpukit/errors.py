@@ -3,20 +3,14 @@
 Every message is one line: what was found, what is allowed, what to do. What is wrong with a value is a ``ValueError``
 to Python, too; so an ``except ValueError`` around code that raises one of these must let it through first.
 
-Code names options of the command line; where a program calls gpukit, an error names arguments in their place
-(:func:`gpukit.wording.worded`).
+A message names options by :func:`gpukit.wording.spelled`: as the command line does, or as Python.
 """
-
-from gpukit.wording import worded
 
 
 class GpukitError(Exception):
     """Base of all errors that end a command with one line instead of a traceback."""
 
     exit_code = 3
-
-    def __init__(self, *told: object) -> None:
-        super().__init__(*(worded(one) if isinstance(one, str) else one for one in told))
 
 
 class ComparisonFailed(GpukitError):

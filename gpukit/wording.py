@@ -1,63 +1,54 @@
-"""Messages in words: numbers in sentences, and options as the command line or Python calls them."""
+"""Words of messages: numbers with their nouns, and options by the names that the reader knows."""
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Literal
 
-commands = False
-"""Whether a command is running: messages name options (``--max-members``) then, else arguments (``max_members``)."""
+Face = Literal["python", "command", "workflow"]
+"""Who reads messages: a program that calls gpukit, the command line, or the configuration of the workflow."""
 
-_COLUMNS = r"--columns(?: (?P<columns>[^\s;:(),]+(?:,[^\s;:(),]+)+))?"
-_CHOICE = r"cpu|cuda|auto|file|none|wc|const|ic|lt|max|in-sum|text|integer|walks|printed|coupled|regenerate|scan"
-_OPTION = re.compile(
-    r"`[^`]*`|(?:^|(?<=[\s(]))(?:'[^']*'|\"[^\"]*\"|"  # commands, and what users call things, stay as they are
-    rf"{_COLUMNS}|--?(?P<name>[a-z][a-z-]*)(?: (?P<value>\d+|{_CHOICE})(?![\w|:.]))?)"
-)
-_FLAGS = ("fold_case", "force", "strip", "transpose", "undirected", "updatable", "weighted")
-"""Options without a value."""
-_OTHERS = {"out": "path"}
-"""Options whose argument has another name."""
+_face: Face = "python"
+
+_OFF = {"undirected": "directed", "adaptive": "uniform", "fresh": "fixed"}
+"""Options of commands that switch another one off, where that is not ``--no-…``."""
 _ENDS = ("source", "target", "weight")
 
 
 @contextmanager
-def of_commands() -> Iterator[None]:
-    """Let messages name options, while a command runs; a decorator, too."""
-    global commands
-    before, commands = commands, True
+def facing(face: Face) -> Iterator[None]:
+    """Let messages name options as a face does while the ``with`` body runs; a decorator, too."""
+    global _face
+    before, _face = _face, face
     try:
         yield
     finally:
-        commands = before
+        _face = before
 
 
-def worded(text: str) -> str:
-    """Return a message that names options of the command line as who reads it calls them.
+def spelled(name: str, value: object = None) -> str:
+    """Return an option, with a value if one is given, as the reader of a message writes it.
 
-    In Python ``--max-members`` is ``max_members``, ``--device cpu`` is ``device='cpu'``, ``--force`` is ``force=True``
-    and ``--columns a,b`` is ``source=a, target=b``. Errors and log lines are made of it, so that code words them once.
+    ``max_members`` is ``--max-members`` on the command line; ``("device", "cpu")`` is ``device='cpu'`` in Python,
+    ``--device cpu`` on the command line, and ``device: cpu`` in a configuration.
     """
-    return text if commands else _OPTION.sub(_argument, text)
+    if _face == "command":
+        if value is False:
+            return f"--{_OFF.get(name, f'no-{name}')}"
+        words = f"{'-' if len(name) == 1 else '--'}{name.replace('_', '-')}"
+        return words if value is None or value is True else f"{words} {value}"
+    if _face == "workflow":
+        return name if value is None else f"{name}: {str(value).lower() if isinstance(value, bool) else value}"
+    if name == "columns":
+        return _columns(value)
+    return {"out": "path"}.get(name, name) if value is None else f"{name}={value!r}"
 
 
-def _argument(found: re.Match[str]) -> str:
-    """Return the argument that an option is in Python."""
-    name, value = found["name"], found["value"]
-    if name is None:
-        if not found[0].startswith("--columns"):
-            return found[0]
-        said = (found["columns"] or "").split(",")
-        if said == [""] or len(said) > len(_ENDS):
-            return "source, target and weight"
-        return ", ".join(
-            one if part.lower() == one else f"{one}={part}" for one, part in zip(_ENDS, said, strict=False)
-        )
-    name = _OTHERS.get(name, name.replace("-", "_"))
-    if name in _FLAGS:
-        return f"{name}=True" + (f" {value}" if value else "")
-    if value is None:
-        return name
-    return f"{name}={value}" if value.isdigit() else f"{name}='{value}'"
+def _columns(value: object) -> str:
+    """Return the arguments of Python that ``--columns`` stands for."""
+    said = str(value or "").split(",")
+    if said == [""] or len(said) > len(_ENDS):
+        return "source, target and weight"
+    return ", ".join(one if part.lower() == one else f"{one}={part}" for one, part in zip(_ENDS, said, strict=False))
 
 
 def tied(scores: Sequence[int], shown: int, n: int, noun: str) -> str:

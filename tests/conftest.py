@@ -11,7 +11,7 @@ import pytest
 
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Graph, Weights
-from gpukit.wording import of_commands
+from gpukit.wording import facing
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +44,7 @@ def random_graph(make_graph):
 @pytest.fixture(autouse=True)
 def _words(request: pytest.FixtureRequest) -> Iterator[None]:
     """Let messages be as the code has them, with options, but where Python calls it as people do."""
-    with nullcontext() if request.path.parent.name in ("api", "nx") else of_commands():
+    with nullcontext() if request.path.parent.name in ("api", "nx") else facing("command"):
         yield
 
 

@@ -28,7 +28,7 @@ from gpukit.api.session import DeviceName, Progress, Session
 from gpukit.api.vertices import Vertices, costs_of, internal
 from gpukit.errors import GpukitError, UsageError
 from gpukit.graph.lines import quoted
-from gpukit.wording import counted
+from gpukit.wording import counted, spelled
 
 if TYPE_CHECKING:
     import numpy as np
@@ -392,7 +392,9 @@ def _asked(
 
     if isinstance(costs, str):
         if costs not in ("degree", "uniform"):
-            raise UsageError(f"--costs {costs[:40]!r} is neither degree nor uniform nor a file; choose one of them")
+            raise UsageError(
+                f"{spelled('costs')} {costs[:40]!r} is neither degree nor uniform nor a file; choose one of them"
+            )
         prices = Costs.degree(session.graph) if costs == "degree" else Costs.uniform(session.graph)
     else:
         prices = priced(costs_of(session.graph, costs, session.inputs))
@@ -461,7 +463,7 @@ def seed_minimization(
         worlds, fresh_ids = whole("worlds", worlds), flag("fresh_ids", fresh_ids)
         check_worlds(worlds)
         if replay is not None and worlds > 1:
-            raise UsageError("--replay is one campaign; leave --worlds out")
+            raise UsageError(f"{spelled('replay')} is one campaign; leave {spelled('worlds')} out")
         _, params = _asked(session, graph, weights, asked, costs, fresh_ids)
         session.params["worlds"] = worlds
         record = None

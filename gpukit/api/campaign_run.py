@@ -11,7 +11,7 @@ from gpukit import settings
 from gpukit.api.session import Session
 from gpukit.api.vertices import COST_DECIMALS
 from gpukit.errors import InputError, UsageError
-from gpukit.wording import counted
+from gpukit.wording import counted, spelled
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,7 +42,10 @@ def settings_of(asked: Mapping[str, Any], fresh_ids: bool = False) -> dict[str, 
     """Return what decides a campaign, but for the costs; raises UsageError for an option that the model has not."""
     asked = {**USUAL, **asked}
     if asked["lt_residual"] is not None and asked["model"] == "ic":
-        raise UsageError("--lt-residual belongs to --model lt, and the model is ic; leave it out or change the model")
+        raise UsageError(
+            f"{spelled('lt_residual')} belongs to {spelled('model', 'lt')}, and the model is ic; leave it out "
+            "or change the model"
+        )
     wanted = {name: asked[name] for name in ("eta", "batch", "model", "epsilon", "update")}
     wanted |= {"ids": "fresh" if fresh_ids else "kept", "certificate": asked["certificate"]}
     return wanted | {"lt_residual": asked["lt_residual"] or settings.default(settings.Residual)}
@@ -69,7 +72,7 @@ def priced(values: "np.ndarray") -> "Costs":
 def check_worlds(worlds: int) -> None:
     """Check the number of hidden worlds; raises UsageError."""
     if not 1 <= worlds <= MAX_WORLDS:
-        raise UsageError(f"--worlds is {worlds}; 1 to {MAX_WORLDS} are allowed")
+        raise UsageError(f"{spelled('worlds')} is {worlds}; 1 to {MAX_WORLDS} are allowed")
 
 
 def use_device(
@@ -82,7 +85,7 @@ def use_device(
     """
     if session.gpus > 1:
         raise UsageError(
-            f"--gpus is {session.gpus}; a campaign runs on one GPU, run several worlds side by side instead"
+            f"{spelled('gpus')} is {session.gpus}; a campaign runs on one GPU, run several worlds side by side instead"
         )
     roots = session.graph.n / params.eta
     unnamed = session.params["batch"] is None
@@ -97,7 +100,10 @@ def use_device(
         with session.phase("generate"):
             batch = expected_batch(session.graph, params, device, tables=session.tables)
         session.params["batch"], params = batch, replace(params, batch=batch)
-        _log.info("batches of %s, by what they are expected to reach; --batch sets another", counted(batch, "seed"))
+        _log.info(
+            "batches of %s, by what they are expected to reach; %s sets another",
+            counted(batch, "seed"), spelled("batch"),
+        )  # fmt: skip
     return device, params
 
 
@@ -172,8 +178,9 @@ def tell_of_first(rounds: "Sequence[Round]", eta: int) -> None:
     if over:
         where = "" if len(rounds) == 1 else f" in {len(over):,} of {len(rounds):,} campaigns"
         _log.warning(
-            "the first round, of %s, reached %s of %s wanted%s; a smaller --batch may cost less",
+            "the first round, of %s, reached %s of %s wanted%s; a smaller %s may cost less",
             counted(len(rounds[over[0]].batch), "seed"), f"{reached[over[0]]:,}", f"{eta:,}", where,
+            spelled("batch"),
         )  # fmt: skip
 
 
@@ -194,7 +201,8 @@ def check_free(out: Path, artifact: "Artifact | None" = None) -> None:
     earlier = artifact is not None and _goes_on(there, artifact)
     if there.attributes["pending"] and observed > 0 and not earlier:
         raise UsageError(
-            f"--out {out} holds a campaign under way, with {counted(observed, 'observed round')} that would be lost; "
+            f"{spelled('out')} {out} holds a campaign under way, with {counted(observed, 'observed round')} "
+            "that would be lost; "
             "name another file, or remove that one"
         )
 

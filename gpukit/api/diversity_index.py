@@ -11,6 +11,7 @@ from gpukit.api.results import Content, Diversity, another_graph
 from gpukit.api.session import DeviceName, Progress, Session
 from gpukit.api.vertices import at_most
 from gpukit.errors import UsageError
+from gpukit.wording import spelled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +32,7 @@ def make_index(session: Session) -> "tuple[Artifact, Index]":
     from gpukit.diversity import build_index, build_network
 
     if session.gpus > 1:
-        raise UsageError(f"--gpus is {session.gpus}; diversity index uses one GPU")
+        raise UsageError(f"{spelled('gpus')} is {session.gpus}; diversity index uses one GPU")
     graph = session.graph
     where = session.use_device(work=DECOMPOSITION_VISITS * graph.m)
     with session.phase("triangles"):

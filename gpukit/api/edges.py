@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpukit.api.session import Session
 from gpukit.errors import InputError, UsageError
-from gpukit.wording import counted
+from gpukit.wording import counted, spelled
 
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
@@ -75,7 +75,10 @@ def import_edges(
 
         known = find_dataset(asked.dataset)
         if vertices not in (None, known.vertices):
-            raise UsageError(f"--vertices {vertices} contradicts --dataset {known.name}, which says it; leave it out")
+            raise UsageError(
+                f"{spelled('vertices', vertices)} contradicts {spelled('dataset')} {known.name}, which says "
+                "it; leave it out"
+            )
         undirected, vertices = undirected or known.undirected or None, known.vertices
     said = {name: value for name, value in asked.text.items() if value is not None}
     parallel = parallel_of(asked.parallel, asked.scale)
@@ -91,10 +94,13 @@ def import_edges(
     options = ReadOptions(**{"separator" if name == "sep" else name: value for name, value in said.items()})
     scheme = parse_weights(asked.weights, session.seed)
     if asked.scale is not None and scheme.scheme != "file":
-        raise UsageError(f"--scale makes probabilities of a third column, but --weights is {asked.weights}; use file")
+        raise UsageError(
+            f"{spelled('scale')} makes probabilities of a third column, but {spelled('weights')} is "
+            f"{asked.weights}; use file"
+        )
     highest = (COUNTS if asked.scale else PROBABILITIES) if scheme.scheme == "file" else 0
     if vertices is not None and vertices < 1:
-        raise UsageError(f"--vertices is {vertices}; a graph has at least 1")
+        raise UsageError(f"{spelled('vertices')} is {vertices}; a graph has at least 1")
     with session.phase("read"), session.progress("read") as update:
         listed = read_edges(edges, highest, update, options, limit)
         session.inputs = {} if listed.digest is None else {"edges": listed.digest}
@@ -103,14 +109,17 @@ def import_edges(
         undirected = bool(listed.undirected)
     elif listed.undirected not in (None, undirected):
         _log.warning(
-            "the file says that its edges are %s; %s", *(("directed", "--undirected reads each both ways") if undirected
-            else ("undirected", "--directed reads each one way, as it stands"))
+            "the file says that its edges are %s; %s", *(("directed", f"{spelled('undirected', True)} reads each both "
+                "ways") if undirected
+            else ("undirected", f"{spelled('undirected', False)} reads each one way, as it stands"))
         )  # fmt: skip
     if (listed.ids is not None or listed.n is not None) and vertices is not None:
         kind = listed.said.get("format", "Matrix Market")
-        raise UsageError(f"--vertices does not go with a {kind} file, which declares its vertices")
+        raise UsageError(f"{spelled('vertices')} does not go with a {kind} file, which declares its vertices")
     if listed.labels is not None and vertices is not None:
-        raise UsageError("--vertices goes with whole numbers, and the ids of this file are names; leave it out")
+        raise UsageError(
+            f"{spelled('vertices')} goes with whole numbers, and the ids of this file are names; leave it out"
+        )
     lines = len(listed.u)
     facts = {"text": understood} if understood and not (listed.dialect and listed.dialect.plain) else {}
     graph = build(
@@ -166,8 +175,9 @@ def build(
     count, pair = listed.labels.alike() if listed.labels is not None else (0, [])
     if count:
         _log.warning(
-            "%s from another in case or blanks only, as %s and %s; --fold-case and --strip make them one vertex",
+            "%s from another in case or blanks only, as %s and %s; %s and %s make them one vertex",
             "1 name differs" if count == 1 else f"{count:,} names differ", *map(shown, pair),
+            spelled("fold_case", True), spelled("strip", True),
         )  # fmt: skip
     with session.phase("build"):
         graph = build_graph(
@@ -203,12 +213,13 @@ def need_edges(graph: "Graph") -> None:
         )
 
 
-def tell(listed: "EdgeList", weighted: bool, option: str = "--weights file") -> dict[str, Any]:
+def tell(listed: "EdgeList", weighted: bool, option: str | None = None) -> dict[str, Any]:
     """Say what was understood of a text, in one line and then what may be a mistake; return it for the record.
 
-    ``option`` is the one that would read a third column.
+    ``option`` is the one that would read a third column, of weights from the file by default.
     """
     dialect, record = listed.dialect, listed.said
+    option = option or spelled("weights", "file")
     sides = {None: "", True: "; the file says that edges have no direction", False: ""}[listed.undirected]
     skipped = f"; {listed.skipped:,} lines are blank or comments" if listed.skipped else ""
     if dialect is not None:

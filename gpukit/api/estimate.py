@@ -10,6 +10,7 @@ from gpukit.api.edges import Import, import_edges
 from gpukit.api.session import Session
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.memory import EDGE_BYTES, LINE_BYTES, UNEQUAL_BYTES, VERTEX_BYTES
+from gpukit.wording import spelled
 
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
@@ -51,7 +52,9 @@ def estimate_import(session: Session, edges: Path, asked: Import) -> dict[str, A
         If the start of it cannot be imported.
     """
     if edges.exists() and not edges.is_file() or str(edges) == "-":
-        raise UsageError(f"{edges} is no file, and its size is not known before it is read; leave --estimate out")
+        raise UsageError(
+            f"{edges} is no file, and its size is not known before it is read; leave {spelled('estimate', True)} out"
+        )
     half, _, _ = import_edges(session, edges, asked, BLOCKS // 2)
     level = _log.level
     _log.setLevel(logging.WARNING)  # what was understood is said once
@@ -62,7 +65,9 @@ def estimate_import(session: Session, edges: Path, asked: Import) -> dict[str, A
     finally:
         _log.setLevel(level)
     if not graph.m:
-        raise InputError(f"{edges}: the start of the text has no edges to judge by; leave --estimate out")
+        raise InputError(
+            f"{edges}: the start of the text has no edges to judge by; leave {spelled('estimate', True)} out"
+        )
     n, m = _vertices(half, graph, share), round(graph.m / share)
     lines = round(graph.facts["lines"] / share)
     unequal, wide = graph.probabilities is not None, graph.ids is not None and graph.ids[-1] >= 2**31

@@ -10,6 +10,7 @@ from gpukit.api.edges import build, need_edges, parallel_of, seed_of
 from gpukit.api.graph import Graph, Parallel, Scale
 from gpukit.api.session import Session
 from gpukit.errors import InputError, UsageError, WrongType
+from gpukit.wording import spelled
 
 if TYPE_CHECKING:
     import numpy as np
@@ -316,9 +317,11 @@ def _from_arrays(
     found = edges_of_columns(name, columns, _nothing_said(), _highest(scale), titles)
     if vertices is not None:
         if found.labels is not None:
-            raise UsageError("--vertices goes with whole numbers, and the ids of these edges are names; leave it out")
+            raise UsageError(
+                f"{spelled('vertices')} goes with whole numbers, and the ids of these edges are names; leave it out"
+            )
         if whole("vertices", vertices) < 1:
-            raise UsageError(f"--vertices is {vertices}; a graph has at least 1")
+            raise UsageError(f"{spelled('vertices')} is {vertices}; a graph has at least 1")
         found = replace(found, n=int(vertices))
     return _made(found, weights, parallel, undirected, seed, scale)
 

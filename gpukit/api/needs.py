@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gpukit.api.estimate import START_BYTES
+from gpukit.wording import spelled
 
 RANK_VISITS_A_S, WALKS_A_S = 200e6, 2e6
 """Edges that PageRank looks at, and walks that an index draws, in a second on two threads (measured, roughly)."""
@@ -65,7 +66,7 @@ def rr_sets(size: Size, asked: Mapping[str, Any]) -> Needs:
     """``gim run`` and ``gim sample``: what sets are drawn from, and the counters of the threads."""
     parts = {"the graph": size.reverse, "counters": 16 * size.n * size.threads}
     limit = asked.get("max_members")
-    bound = f", --max-members {limit:,} of them at most" if limit else ""
+    bound = f", {spelled('max_members')} {limit:,} of them at most" if limit else ""
     return Needs(parts, f"RR sets: 8 bytes each and 4 a member{bound}, twice while they are joined to others")
 
 

@@ -326,12 +326,12 @@ class PageRankIndex(Content):
 
     def _open_for_updates(self) -> "Follower":
         """Return what changes graph and index; raises UsageError where that is not possible."""
-        from gpukit.api.pagerank_update import NOT_UPDATABLE, Follower
+        from gpukit.api.pagerank_update import Follower, not_updatable
 
         if self._files is not None:
             raise UsageError("an opened index is that of its files; gpukit.load one that is to be updated")
         if self._index.paths is None:
-            raise UsageError(NOT_UPDATABLE)
+            raise UsageError(not_updatable())
         assert self._artifact is not None
         with Session(device="cpu", seed=0, **self._where) as session:
             threads = session.use_device(reason="an index is updated on the CPU").threads

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpukit.api.session import Session
 from gpukit.errors import UsageError
+from gpukit.wording import spelled
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,7 +37,7 @@ def rank(session: Session, device: "Device", params: "Params") -> "Rank":
 def check_memory(memory: int | None) -> None:
     """Check the room for walks, in MiB; raises UsageError."""
     if memory is not None and memory < 0:
-        raise UsageError(f"--memory is {memory}; at least 0 is needed")
+        raise UsageError(f"{spelled('memory')} is {memory}; at least 0 is needed")
 
 
 def index(

@@ -9,6 +9,7 @@ from gpukit.api.pagerank_index import index_artifact
 from gpukit.api.session import Session
 from gpukit.api.vertices import internal, is_label, label_of
 from gpukit.errors import InputError, UsageError, WrongType
+from gpukit.wording import spelled
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
     from gpukit.kpar.problem import Params
     from gpukit.kpar.update.changes import Changed, Edges
 
-NOT_UPDATABLE = "the index was not made for updates; make it again with --updatable"
+
+def not_updatable() -> str:
+    """Return what is said of an index that cannot follow its graph."""
+    return f"the index was not made for updates; make it again with {spelled('updatable', True)}"
 
 
 class Update(NamedTuple):
@@ -54,7 +58,9 @@ class Update(NamedTuple):
 def device_for_updates(requested: str | None) -> str:
     """Return the device of an updatable index; raises UsageError where it is to be a GPU."""
     if requested == "cuda":
-        raise UsageError("an updatable index is made on the CPU; use --device cpu (queries on it run on a GPU, too)")
+        raise UsageError(
+            f"an updatable index is made on the CPU; use {spelled('device', 'cpu')} (queries on it run on a GPU, too)"
+        )
     return "cpu"
 
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from gpukit.errors import UsageError
+from gpukit.wording import spelled
 
 
 def part_of(text: str | None, total: int, what: str) -> tuple[dict[str, Any], int, int]:
@@ -26,8 +27,10 @@ def part_of(text: str | None, total: int, what: str) -> tuple[dict[str, Any], in
         return {}, 0, total
     number, slash, parts = text.partition("/")
     if not (slash and all(word.isascii() and word.isdigit() and len(word) < 10 for word in (number, parts))):
-        raise UsageError(f"--part is {text[:40]!r}; I/N is needed, as 2/4")
+        raise UsageError(f"{spelled('part')} is {text[:40]!r}; I/N is needed, as 2/4")
     i, n = int(number), int(parts)
     if not 1 <= i <= n <= total:
-        raise UsageError(f"--part is {text}; 1/N to N/N are allowed, with N at most {total}, the number of {what}")
+        raise UsageError(
+            f"{spelled('part')} is {text}; 1/N to N/N are allowed, with N at most {total}, the number of {what}"
+        )
     return {"part": [i, n, total]}, total * (i - 1) // n, total * i // n

@@ -14,6 +14,7 @@ from gpukit.api.results import Seeds
 from gpukit.api.session import DeviceName, Progress, Session
 from gpukit.api.vertices import COST_DECIMALS, Vertices, costs_of, in_units, internal, targets_of
 from gpukit.errors import UsageError
+from gpukit.wording import spelled
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,16 +45,20 @@ VISITS = 10
 def check_limits(k: int | None, budget: object, costs: object) -> None:
     """Check, before a graph is read, that seeds are limited by their number or by a budget; raises UsageError."""
     if k is None and budget is None:
-        raise UsageError("give the number of seeds by -k, or what they may cost by --budget")
+        raise UsageError(f"give the number of seeds by {spelled('k')}, or what they may cost by {spelled('budget')}")
     if budget is None and costs is not None:
-        raise UsageError("--costs are for seeds within a budget; give --budget in place of -k")
+        raise UsageError(
+            f"{spelled('costs')} are for seeds within a budget; give {spelled('budget')} in place of {spelled('k')}"
+        )
 
 
 def budget_units(text: str) -> int:
     """Return a budget in units of 10**-6."""
     units = in_units(text, COST_DECIMALS)
     if units is None or not 0 < units < 2**62:
-        raise UsageError(f"--budget: {text[:40]!r} is not a number > 0 with at most {COST_DECIMALS} decimals")
+        raise UsageError(
+            f"{spelled('budget')}: {text[:40]!r} is not a number > 0 with at most {COST_DECIMALS} decimals"
+        )
     return units
 
 
@@ -97,7 +102,7 @@ def maximise(
         assert found.optimism is not None
         _log.warning(
             f"the choice has not converged: optimism is {found.optimism:.3g}, asked for was {params.optimism}, and "
-            f"more sets would have over {params.max_members:,} members; raise --max-members"
+            f"more sets would have over {params.max_members:,} members; raise {spelled('max_members')}"
         )
     with session.phase("write"):
         return session.seeds_artifact(found.seeds, f"gim {params.bound}", **known_of(found)), found
@@ -168,7 +173,7 @@ def simulate(session: Session, params: "WorldParams", **options: Any) -> "tuple[
     if found.optimism is not None and not found.optimism.enough:
         _log.warning(
             "%s worlds, the most that are drawn unasked, leave an optimism of %.2g %% ± %.2g %%: seeds may be that "
-            "much worse than more --worlds would give",
+            f"much worse than more {spelled('worlds')} would give",
             f"{found.worlds:,}", 100 * found.optimism.value, 100 * found.optimism.sd,
         )  # fmt: skip
     with session.phase("write"):
@@ -189,7 +194,7 @@ def use_one_gpu(session: Session, worlds: int, passes: int) -> "Device":
     live = graph.m * p if p is not None else graph.n if scheme == "wc" else 0.04 * graph.m
     device = session.use_device(work=live * max(worlds, 1) * passes * VISITS)
     if len(device.gpus) > 1:
-        raise UsageError(f"--gpus is {session.gpus}; imgpu runs on one GPU")
+        raise UsageError(f"{spelled('gpus')} is {session.gpus}; imgpu runs on one GPU")
     return device
 
 

@@ -15,7 +15,7 @@ from gpukit.device.probe import start_contexts
 from gpukit.device.select import NO_JIT, Device, check_requested, choose
 from gpukit.device.timing import PhaseTimer, synchroniser
 from gpukit.errors import DeviceError, UsageError, is_interrupt, lacks_gpu_memory
-from gpukit.wording import counted, worded
+from gpukit.wording import counted, spelled
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,14 +32,6 @@ DeviceName = Literal["auto", "cpu", "cuda"]
 
 _log = logging.getLogger("gpukit")
 
-
-def _reword(record: logging.LogRecord) -> bool:
-    """Let a line of the log name arguments where a program calls gpukit, as errors do."""
-    record.msg = worded(str(record.msg))
-    return True
-
-
-_log.addFilter(_reword)
 
 _held: "tuple[Device, lease.Lease | None] | None" = None
 """The GPUs of this process: once CUDA has started, it sees no others."""
@@ -141,7 +133,7 @@ class Session:
             raise KeyboardInterrupt from error
         if lacks_gpu_memory(error):
             raise DeviceError(
-                f"too little GPU memory is free ({error}); end what else uses it, or use --device cpu"
+                f"too little GPU memory is free ({error}); end what else uses it, or use {spelled('device', 'cpu')}"
             ) from error
 
     def use_device(

@@ -12,6 +12,7 @@ from gpukit.api.results import Seeds, Spread, made_on
 from gpukit.api.session import DeviceName, Progress, Session
 from gpukit.api.vertices import Vertices, internal
 from gpukit.errors import UsageError, WrongType
+from gpukit.wording import spelled
 
 if TYPE_CHECKING:
     from gpukit.artifacts import Artifact
@@ -26,9 +27,11 @@ _log = logging.getLogger("gpukit")
 def cascades(runs: int | None, error: float | None, max_runs: int | None) -> int:
     """Return how many cascades are asked for, where an error does not say it; raises UsageError."""
     if error is None and max_runs is not None:
-        raise UsageError("--max-runs is for --error; give that too, or leave it out")
+        raise UsageError(f"{spelled('max_runs')} is for {spelled('error')}; give that too, or leave it out")
     if error is not None and runs is not None:
-        raise UsageError("give either --runs or --error: one says how many cascades, the other when to stop")
+        raise UsageError(
+            f"give either {spelled('runs')} or {spelled('error')}: one says how many cascades, the other when to stop"
+        )
     return RUNS if runs is None else runs
 
 
@@ -64,7 +67,7 @@ def measure(
         As many at most.
     """
     if len(rounds) > 1 and sizes:
-        raise UsageError("--prefixes is for seeds of one round; these have several")
+        raise UsageError(f"{spelled('prefixes')} is for seeds of one round; these have several")
     graph = session.graph
     device = session.use_device(work=0.1 * runs * graph.m)
     with session.phase("simulate"), session.progress("cascades") as update:
@@ -83,7 +86,8 @@ def measure(
     runs, reached = curve[-1].runs, max(one.error for one in curve)
     if error is not None and reached > error:
         _log.warning(
-            "%s cascades leave two standard errors of %.3g %% of the spread, %.3g %% were asked for; raise --max-runs",
+            "%s cascades leave two standard errors of %.3g %% of the spread, %.3g %% were asked for; raise "
+                f"{spelled('max_runs')}",
             f"{runs:,}", 100 * reached, 100 * error,
         )  # fmt: skip
     columns = {"k": sizes, "spread": [one.spread for one in curve], "stderr": [one.stderr for one in curve]}

@@ -17,6 +17,7 @@ from gpukit.artifacts.kept import first_bytes, would_lose
 from gpukit.artifacts.lock import only_writer
 from gpukit.errors import InputError, UsageError
 from gpukit.files import read_text, reason, replacing, write_text
+from gpukit.wording import spelled
 
 if TYPE_CHECKING:
     import pyarrow
@@ -38,7 +39,7 @@ def check_parquet() -> None:
 def check_called_parquet(path: Path) -> None:
     """Refuse a name that does not say what is written; raises UsageError."""
     if path.suffix.lower() != ".parquet":
-        raise UsageError(f"--out {path}: Parquet is written; give a name that ends in .parquet")
+        raise UsageError(f"{spelled('out')} {path}: Parquet is written; give a name that ends in .parquet")
 
 
 def kind_of(path: "str | os.PathLike[str]") -> str | None:
@@ -83,9 +84,13 @@ class Batches:
             except OSError as error:
                 raise InputError(f"cannot make the folder {self.folder}: {reason(error)}") from None
         elif not self.folder.is_dir() or self.folder.is_symlink():
-            raise UsageError(f"{self.folder} is there, and no folder of batches; remove it, or name another --out")
+            raise UsageError(
+                f"{self.folder} is there, and no folder of batches; remove it, or name another {spelled('out')}"
+            )
         if not note.exists() and any(not name.startswith(".") for name in os.listdir(self.folder)):
-            raise UsageError(f"{self.folder} holds other things than batches; empty it, or name another --out")
+            raise UsageError(
+                f"{self.folder} holds other things than batches; empty it, or name another {spelled('out')}"
+            )
         if note.exists() and (kept := read_text(note).strip()) != self._about:
             differ = ", ".join(_differences(kept, self._about))
             raise UsageError(

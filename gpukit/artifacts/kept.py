@@ -5,6 +5,7 @@ from pathlib import Path
 from gpukit.artifacts.store import read_header
 from gpukit.errors import InputError, UsageError
 from gpukit.files import PathLike
+from gpukit.wording import spelled
 
 _FIRST_BYTES = 1024
 _HDF5 = b"\x89HDF"
@@ -12,7 +13,7 @@ _HDF5 = b"\x89HDF"
 
 def would_lose(path: PathLike, what: str) -> UsageError:
     """Return the error of a target that is there and would be lost; ``what`` says what it is, or is not."""
-    return UsageError(f"{path} is there, and {what}; name another file, or replace it with --force")
+    return UsageError(f"{path} is there, and {what}; name another file, or replace it with {spelled('force', True)}")
 
 
 def first_bytes(path: PathLike) -> bytes:

@@ -25,6 +25,7 @@ from gpukit.artifacts.structure import Shapes, check_arrays, check_attributes, c
 from gpukit.device.memory import check_host
 from gpukit.errors import GpukitError, InputError
 from gpukit.files import PathLike, missing, reason, replacing
+from gpukit.wording import spelled
 
 AT_ONCE = 64 << 20
 """Bytes of arrays up to which checksums are tested before anything else (about 45 ms), of more beside the work."""
@@ -213,7 +214,10 @@ def _compression() -> dict[str, Any]:
     try:
         import hdf5plugin
     except ImportError:
-        line = "compression needs the package hdf5plugin; install gpukit[compress] or leave --compress out"
+        line = (
+            "compression needs the package hdf5plugin; install gpukit[compress] or leave "
+            f"{spelled('compress', True)} out"
+        )
         raise InputError(line) from None
     # The checksum of a chunk is tested before the decompressor sees it, which can crash on damaged data.
     return {**hdf5plugin.Bitshuffle(cname="lz4"), "fletcher32": True}

@@ -15,6 +15,7 @@ from gpukit.artifacts.labels import Texts, labels_of, some_labels_of
 from gpukit.errors import UsageError
 from gpukit.graph.csr import Graph
 from gpukit.graph.lines import source_words
+from gpukit.wording import spelled
 
 CHUNK = 1 << 20
 """Rows made at a time."""
@@ -86,7 +87,7 @@ def table_of(artifact: Artifact, graph: Graph | None = None) -> Table:
     """
     kind = artifact.kind
     if kind in ("pagerank", "irw", "contexts") and graph is None:
-        raise UsageError(f"a {kind} artifact holds no ids of vertices; give its graph by --graph")
+        raise UsageError(f"a {kind} artifact holds no ids of vertices; give its graph by {spelled('graph')}")
     return _TABLES[kind](artifact, _Names(artifact, graph))
 
 
@@ -159,7 +160,9 @@ def _sources(artifact: Artifact, names: _Names) -> list[Any]:
         try:
             called = [known[vertex] for vertex in vertices.tolist()]
         except KeyError:
-            raise UsageError("the file does not hold the ids of all sources; give its graph by --graph") from None
+            raise UsageError(
+                f"the file does not hold the ids of all sources; give its graph by {spelled('graph')}"
+            ) from None
     else:
         called = names.of_internal(vertices).tolist()
     if len(called) == len(offsets) - 1:

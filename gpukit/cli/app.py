@@ -15,12 +15,13 @@ from typing import Annotated, Any
 
 import typer
 
-from gpukit import __version__, pending, wording
+from gpukit import __version__, pending
 from gpukit.cli import interrupts
 from gpukit.cli.help import SETTINGS, Command, Group, dress
 from gpukit.cli.interrupts import INTERRUPTED
 from gpukit.cli.outputs import guarded
 from gpukit.errors import GpukitError, UsageError, is_interrupt, lacks_gpu_memory
+from gpukit.wording import facing
 
 # name, module:attribute (a typer app, or a function that is one command), help
 COMMANDS: tuple[tuple[str, str, str], ...] = (
@@ -165,7 +166,7 @@ def normalise_threads() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
-@wording.of_commands()
+@facing("command")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line.
 

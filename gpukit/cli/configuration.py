@@ -18,7 +18,7 @@ from typing import Any
 from gpukit.cli.config_file import check_file, check_size
 from gpukit.errors import GpukitError, InputError, UsageError
 from gpukit.files import missing
-from gpukit.wording import of_commands
+from gpukit.wording import facing
 
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 FRESH_WORLDS = 2**47
@@ -30,7 +30,7 @@ OWN_OPTIONS = {"out", "as_json", "verbose", "help", "force"}
 GENERATE_OPTIONS = OWN_OPTIONS | {"weights", "seed", "threads"}
 
 
-@of_commands()
+@facing("workflow")
 def check_configuration(
     config: dict[str, Any], schema: Path, files: Sequence[str | Path] = (), places: Sequence[Path] = ()
 ) -> None:

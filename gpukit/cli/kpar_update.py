@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from gpukit.api.pagerank_index import index_artifact, index_of, rank
-from gpukit.api.pagerank_update import NOT_UPDATABLE, Update, listed, resized
+from gpukit.api.pagerank_update import Update, listed, not_updatable, resized
 from gpukit.cli import options
 from gpukit.cli.command import with_run
 from gpukit.cli.common import Run
@@ -27,7 +27,7 @@ def read_sizes(path: Path, n: int, params: "Params") -> "tuple[Paths, bool]":
     file = read_irw(path, paths=True)
     index = index_of(file)
     if index.paths is None:
-        raise InputError(f"{path}: {NOT_UPDATABLE}")
+        raise InputError(f"{path}: {not_updatable()}")
     if len(index.walks) != n:
         raise InputError(f"{path} is for {len(index.walks):,} vertices, the graph has {n:,}; give one for this graph")
     for name in ("alpha", "epsilon"):
@@ -63,7 +63,7 @@ def update(
         check_fit(index_file, file.attributes, run.inputs["graph"], {}, "kpar index")
         index = index_of(file)
         if index.paths is None:
-            raise InputError(f"{index_file}: {NOT_UPDATABLE}")
+            raise InputError(f"{index_file}: {not_updatable()}")
         run.inputs["index"] = file.payload
     device = run.use_device()
     with run.phase("read"):

@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from gpukit.errors import InputError, UsageError
+from gpukit.wording import spelled
 
 # A wheel carries the catalogue and the data inside the package; a checkout has them at its root.
 _PACKAGE = Path(__file__).resolve().parent
@@ -90,7 +91,7 @@ class Dataset:
         if not self.approximate and (n, m) != (self.n, self.m):
             raise InputError(
                 f"{path} has {n:,} vertices and {m:,} edge lines, but {self.name} has {self.n:,} and {self.m:,}; give "
-                "the whole file of this data set, or leave --dataset out"
+                f"the whole file of this data set, or leave {spelled('dataset')} out"
             )
 
 

@@ -17,6 +17,7 @@ from gpukit.datasets.known import ChangedFile, is_known, remember
 from gpukit.datasets.transfer import CHUNK, NetworkError, Part, Progress, downloaded
 from gpukit.errors import InputError, UsageError
 from gpukit.files import reason, replacing
+from gpukit.wording import spelled
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def fetch(dataset: Dataset, out: Path, progress: Progress | None = None) -> Fetc
 def _copy(dataset: Dataset, out: Path, progress: Progress) -> Fetched:
     source = shipped_file(dataset)
     if out.exists() and out.samefile(source):
-        raise UsageError(f"--out {out} is the shipped file itself; name another file")
+        raise UsageError(f"{spelled('out')} {out} is the shipped file itself; name another file")
     with replacing(out) as temporary:
         shutil.copyfile(source, temporary)
         size, digest = _digest(Path(temporary))

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from gpukit.device.select import Device, Gpu
 from gpukit.errors import DeviceError
-from gpukit.wording import counted
+from gpukit.wording import counted, spelled
 
 _log = logging.getLogger(__name__)
 _POLL_S = 0.1
@@ -72,7 +72,7 @@ def lease(pool: Sequence[Gpu], count: int, folder: Path | None = None) -> Lease:
         If the pool is smaller than ``count``, or the locks cannot be made or are not what they should be.
     """
     if not 1 <= count <= len(pool):
-        raise DeviceError(f"{counted(count, 'GPU')} asked for, visible: {len(pool)}; lower --gpus")
+        raise DeviceError(f"{counted(count, 'GPU')} asked for, visible: {len(pool)}; lower {spelled('gpus')}")
     folder = folder or _folder()
     names = sorted(gpu.uuid for gpu in pool)
     gate = _open(folder, "gate-" + hashlib.sha256("\n".join(names).encode()).hexdigest()[:16])

@@ -8,7 +8,7 @@ from pathlib import Path
 from gpukit.device import cgroups
 from gpukit.device.select import Device, simulated
 from gpukit.errors import DeviceError
-from gpukit.wording import counted
+from gpukit.wording import counted, spelled
 
 UNASKED = 1 << 28
 """Bytes that are taken on this machine without asking what is free, which takes a millisecond."""
@@ -96,7 +96,7 @@ def check_start(threads: int = 0) -> None:
         left = _left(limit, used)
         if left is not None:
             need = compiled + threads * thread if threads else bare
-            advice = f"raise `{command}`" + (" or lower --threads" if threads > 1 else "")
+            advice = f"raise `{command}`" + (f" or lower {spelled('threads')}" if threads > 1 else "")
             check_budget({what: need}, left, f"this machine within `{command}`", advice)
     if threads:
         advice = "use a machine or a job with more memory"

@@ -16,6 +16,7 @@ from typing import Any
 
 from gpukit.device.cgroups import cpu_quota
 from gpukit.errors import DeviceError, UsageError
+from gpukit.wording import spelled
 
 # Below this many vertex or edge visits the CPU is done before a GPU program has started (about 1.2 s).
 SMALL_WORK = 30_000_000
@@ -214,9 +215,9 @@ def choose(requested: str = "auto", gpus: int = 1, threads: int | None = None, *
     """
     check_requested(requested)
     if threads is not None and not 1 <= threads <= MAX_THREADS:
-        raise UsageError(f"--threads is {threads}; 1 to {MAX_THREADS} are allowed")
+        raise UsageError(f"{spelled('threads')} is {threads}; 1 to {MAX_THREADS} are allowed")
     if gpus < 0 or (gpus == 0 and requested == "cuda"):
-        raise UsageError(f"--gpus is {gpus}; at least 1 is needed for cuda (0 with auto means the CPU)")
+        raise UsageError(f"{spelled('gpus')} is {gpus}; at least 1 is needed for cuda (0 with auto means the CPU)")
     threads = threads or available_threads()
     if requested == "cpu":
         return Device("cpu", cpu_name(), (), threads, "asked for")
@@ -224,7 +225,7 @@ def choose(requested: str = "auto", gpus: int = 1, threads: int | None = None, *
         return Device("cuda", "CUDA simulator", (0,), threads, "asked for; the simulator is on")
     if requested == "auto":
         if gpus == 0:
-            return Device("cpu", cpu_name(), (), threads, "auto: --gpus is 0")
+            return Device("cpu", cpu_name(), (), threads, f"auto: {spelled('gpus')} is 0")
         if work is not None and work < SMALL_WORK:
             asking = look_for_gpus()
             reason = asking if isinstance(asking, str) else "the work is too small for a GPU to pay off"
@@ -235,7 +236,9 @@ def choose(requested: str = "auto", gpus: int = 1, threads: int | None = None, *
         problem = f"{gpus:,} GPUs are asked for, visible: {len(found)}"
     if problem:
         if requested == "cuda":
-            raise DeviceError(f"cannot use a GPU: {problem}; use --device cpu or auto, or see `gpukit doctor`")
+            raise DeviceError(
+                f"cannot use a GPU: {problem}; use {spelled('device', 'cpu')} or auto, or see `gpukit doctor`"
+            )
         return Device("cpu", cpu_name(), (), threads, f"auto: {problem}")
     reason = "asked for" if requested == "cuda" else f"auto: {_count(found)}"
     memory = min(gpu.memory for gpu in found)

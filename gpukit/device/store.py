@@ -36,6 +36,7 @@ from gpukit.device.kernels import Signature, module_of
 from gpukit.device.turn import Turn
 from gpukit.errors import DeviceError
 from gpukit.files import cache_folder
+from gpukit.wording import spelled
 
 Capability = tuple[int, int]
 
@@ -109,7 +110,7 @@ def load(signature: Signature, capability: Capability) -> tuple[Any, bool]:
     if int(status) != 0:
         raise DeviceError(
             f"the GPU's driver refused {signature.kernel.name} for {name_of(capability)}: {status.name}; install a "
-            "newer driver, or use --device cpu"
+            f"newer driver, or use {spelled('device', 'cpu')}"
         )
     return handle, found.cooperative
 
@@ -244,7 +245,7 @@ def _make(signature: Signature, key: str, architecture: str, path: Path) -> Code
     if not has_compiler():
         raise DeviceError(
             f"no archive has machine code of {signature.kernel.name} for {architecture} that fits its source; install "
-            "gpukit[build-kernels], which compiles it once, or use --device cpu"
+            f"gpukit[build-kernels], which compiles it once, or use {spelled('device', 'cpu')}"
         )
     _log.info("compiling %s for this GPU: some seconds, once on this machine", signature.kernel.name)
     module = module_of(signature.kernel.py_func)

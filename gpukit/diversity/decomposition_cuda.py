@@ -12,6 +12,7 @@ from gpukit.diversity.network_cuda import ROW_THREADS, find, over, views
 from gpukit.diversity.scores_cuda import CudaNetwork
 from gpukit.errors import DeviceError
 from gpukit.graph.csr import Graph
+from gpukit.wording import spelled
 
 BLOCK, REGISTERS = 256, 64
 NONE = 0x7FFFFFFF
@@ -172,7 +173,9 @@ def truss_on_gpu(graph: Graph) -> tuple[Any, Any, Any]:
         If the graph does not fit.
     """
     if graph.m >= 2**31:
-        raise DeviceError(f"the graph has {graph.m:,} arcs, the GPU takes {2**31 - 1:,}; use --device cpu")
+        raise DeviceError(
+            f"the graph has {graph.m:,} arcs, the GPU takes {2**31 - 1:,}; use {spelled('device', 'cpu')}"
+        )
     network = CudaNetwork(graph)
     indptr, tails, heads, up, support = network.arcs
     edge_of = Buffer(graph.m, np.int32)

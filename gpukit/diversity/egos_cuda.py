@@ -14,6 +14,7 @@ from gpukit.diversity.egos import EgoNetworks
 from gpukit.diversity.network_cuda import find, over
 from gpukit.diversity.problem import running
 from gpukit.graph.csr import Graph
+from gpukit.wording import spelled
 
 BLOCK = 128
 """Threads in a block."""
@@ -107,7 +108,7 @@ def extract(graph: Graph, centres: np.ndarray, *, memory: int | None = None) -> 
     centres = np.asarray(centres, np.int32)
     node_begin = running(np.diff(graph.indptr)[centres])
     rows = int(node_begin[-1])
-    advice = "give fewer --vertices at a time, or use --device cpu"
+    advice = f"give fewer {spelled('vertices')} at a time, or use {spelled('device', 'cpu')}"
     needs = {"the graph": graph.indptr.nbytes + graph.indices.nbytes, "row starts": (16 * PARTS + 4) * rows}
     check_budget(needs, memory, "the GPU", advice)
     sources = (Buffer(centres), Buffer(node_begin), Buffer(graph.indptr), Buffer(graph.indices))

@@ -11,6 +11,7 @@ from gpukit.diversity.bounds import CODES, SMALLEST_K
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Graph, Weights
+from gpukit.wording import spelled
 
 MAX_K = 2**31 - 1
 
@@ -43,7 +44,9 @@ class Params:
         if self.model not in CODES:
             raise UsageError(f"model {self.model!r} is unknown; choose comp, core or truss")
         if not SMALLEST_K[self.model] <= self.k <= MAX_K:
-            raise UsageError(f"-k is {self.k}; {SMALLEST_K[self.model]} to {MAX_K} are allowed for {self.model}")
+            raise UsageError(
+                f"{spelled('k')} is {self.k}; {SMALLEST_K[self.model]} to {MAX_K} are allowed for {self.model}"
+            )
 
     @property
     def code(self) -> int:
@@ -196,15 +199,16 @@ def check_t(t: int, n: int) -> None:
     if n == 0:
         raise InputError("the graph has no vertices, so there is nothing to find")
     if not 1 <= t <= n:
-        raise UsageError(f"-t is {t}; 1 to {n} (the number of vertices) are allowed")
+        raise UsageError(f"{spelled('t')} is {t}; 1 to {n} (the number of vertices) are allowed")
 
 
 def ignores_directions(graph: Graph, symmetrise: bool) -> bool:
     """Return whether directions are to be ignored; raises UsageError as :func:`as_undirected` does."""
     if not graph.undirected and not symmetrise:
         raise UsageError(
-            "the graph is directed, structural diversity is defined on undirected graphs; give --undirected to ignore "
-            "the directions, or import the edge list with --undirected"
+            "the graph is directed, structural diversity is defined on undirected graphs; give "
+            f"{spelled('undirected', True)} to ignore "
+            f"the directions, or import the edge list with {spelled('undirected', True)}"
         )
     return not graph.undirected
 

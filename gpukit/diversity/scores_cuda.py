@@ -24,6 +24,7 @@ from gpukit.diversity.network_cuda import ROW_THREADS, over, views
 from gpukit.diversity.problem import Contexts, EgoTrusses, Params, Progress, group_members, running
 from gpukit.errors import DeviceError
 from gpukit.graph.csr import Graph
+from gpukit.wording import spelled
 
 ARC_BYTES, VERTEX_BYTES = 44, 40
 """Device memory that building a network takes for each arc and vertex, sorting space included."""
@@ -95,7 +96,7 @@ class CudaNetwork:
         self.n, self.full, self._patient = graph.n, full, patient
         memory = int(0.9 * free_memory()) if memory is None else memory
         needs = {"the graph": ARC_BYTES * graph.m + VERTEX_BYTES * graph.n, "lists": LISTS_BYTES * graph.m}
-        check_budget(needs, memory, "the GPU", "use --device cpu")
+        check_budget(needs, memory, "the GPU", f"use {spelled('device', 'cpu')}")
         self.memory = memory - RESIDENT_BYTES * graph.m - VERTEX_BYTES * graph.n
         degrees = xp.asarray(np.diff(graph.indptr))
         by_degree = xp.argsort(degrees, kind="stable")
@@ -306,7 +307,7 @@ class CudaNetwork:
         if truss and widest > kernels.MAX_MEMBERS:
             raise DeviceError(
                 f"an ego-network has {widest:,} possible members, the GPU takes {kernels.MAX_MEMBERS:,}; "
-                "use --device cpu"
+                f"use {spelled('device', 'cpu')}"
             )
         query, start = kernels.Query(params.code, params.k, wanted), 0
         self._taken.array.fill(0)
@@ -352,7 +353,7 @@ class CudaNetwork:
         if each > self.memory:
             raise DeviceError(
                 f"an ego-network needs {readable(each)} to be scored, the GPU has {readable(self.memory)}; "
-                "use --device cpu"
+                f"use {spelled('device', 'cpu')}"
             )
         block, blocks = (8, shape[1]) if xp is np else shape
 

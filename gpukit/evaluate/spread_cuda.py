@@ -16,6 +16,7 @@ from gpukit.evaluate.spread_block_cuda import Scratch, lt_runs
 from gpukit.evaluate.spread_together_cuda import CONTROL, PIECE, WORD, WORDS, Front, OutEdges, ic_together
 from gpukit.evaluate.spread_together_cuda import THREADS as MOST_THREADS
 from gpukit.graph.probabilities import head_probabilities
+from gpukit.wording import spelled
 
 THREADS = 128
 BLOCKS_PER_MULTIPROCESSOR = 8
@@ -98,7 +99,7 @@ def _ic_placement(plan: Plan, gpus: Sequence[int]) -> Placement:
     arrays = {"indptr": graph.indptr, "indices": graph.indices, "thresholds": thresholds}
     word, rest = _bytes_together(plan)
     by_edge = ("indices",) if by_head else ("indices", "thresholds")
-    return Placement(arrays, by_edge, {f"{WORD} runs": word + rest}, "use --device cpu", gpus=gpus)
+    return Placement(arrays, by_edge, {f"{WORD} runs": word + rest}, f"use {spelled('device', 'cpu')}", gpus=gpus)
 
 
 def _ic_state(plan: Plan, placed: dict[str, Buffer], runs: int, gpu: int, blocks: int | None, threads: int) -> _State:
@@ -134,7 +135,7 @@ def _ic_state(plan: Plan, placed: dict[str, Buffer], runs: int, gpu: int, blocks
 def _lt_placement(plan: Plan, gpus: Sequence[int]) -> Placement:
     """Choose where the edges lie for threshold cascades; beside them there is room for one."""
     run = {"one run": _bytes_of_a_run(plan)}
-    return Placement(plan.edges()._asdict(), ("indices", "weights"), run, "use --device cpu", gpus=gpus)
+    return Placement(plan.edges()._asdict(), ("indices", "weights"), run, f"use {spelled('device', 'cpu')}", gpus=gpus)
 
 
 def _lt_state(plan: Plan, placed: dict[str, Buffer], runs: int, gpu: int, blocks: int | None, threads: int) -> _State:

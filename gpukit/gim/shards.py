@@ -9,6 +9,7 @@ from gpukit.errors import InputError, UsageError
 from gpukit.gim.judge import standard_error
 from gpukit.gim.known import Known
 from gpukit.gim.problem import Result, Step
+from gpukit.wording import spelled
 from gpukit.worlds import cover_cpu
 from gpukit.worlds.collection import coverage_of, shared_out
 
@@ -128,7 +129,9 @@ def select(sets: Sets, known: Known, n: int, rounds: int, k: int, *, judge: Sets
         raise UsageError(f"k is {k}; 1 to {n}, the number of vertices, are allowed")
     sizes = [0 if one is None else len(one[0]) - 1 for one in (sets, judge)]
     if known.gamma > 0 and (sizes[0] == 0 or (judge is not None and sizes[1] == 0)):
-        raise InputError("no sample id gave a set that is not trivial; draw more of them (gim sample --count)")
+        raise InputError(
+            f"no sample id gave a set that is not trivial; draw more of them (gim sample {spelled('count')})"
+        )
     own = known.in_units(sizes[0]) if sizes[0] else known.scaled()
     with shared_out(*sets, n * rounds) as shares:
         seeds, gains, _ = cover_cpu.greedy(

@@ -22,6 +22,7 @@ from gpukit.graph.probabilities import (
     threshold,
 )
 from gpukit.graph.sort import sort_keys
+from gpukit.wording import spelled
 
 
 def build_graph(
@@ -98,13 +99,19 @@ def build_graph(
     """
     weights = weights or Weights()
     if weights.scheme == "file" and w is None:
-        raise UsageError("--weights file needs a third column of probabilities; give a file with one, or --weights wc")
+        raise UsageError(
+            f"{spelled('weights', 'file')} needs a third column of probabilities; give a file with one, or "
+            f"{spelled('weights', 'wc')}"
+        )
     if parallel not in ("merge", "combine", "sum", "first"):
-        raise UsageError(f"--parallel-edges is {parallel!r}; sum, max, combine and first are allowed")
+        raise UsageError(f"{spelled('parallel_edges')} is {parallel!r}; sum, max, combine and first are allowed")
     if parallel == "sum" and scale is None:
-        raise UsageError("--parallel-edges sum adds counts, and needs --scale to make probabilities of them; give both")
+        raise UsageError(
+            f"{spelled('parallel_edges', 'sum')} adds counts, and needs {spelled('scale')} to make probabilities of "
+            "them; give both"
+        )
     if scale is not None and (weights.scheme != "file" or scale not in ("max", "in-sum")):
-        raise UsageError(f"--scale is {scale!r}; max and in-sum are allowed, with weights from the file")
+        raise UsageError(f"{spelled('scale')} is {scale!r}; max and in-sum are allowed, with weights from the file")
     facts = {"lines": len(u)} | ({"scale": scale} if scale else {}) | (facts or {})
     if labels is not None:
         ids, n = False, len(labels)

@@ -8,6 +8,7 @@ from gpukit.errors import InputError
 from gpukit.graph.build import degree_facts, transpose
 from gpukit.graph.csr import MAX_EDGES, Graph
 from gpukit.graph.probabilities import drawn_stored
+from gpukit.wording import spelled
 
 
 def change(graph: Graph, added: np.ndarray, removed: np.ndarray) -> Graph:
@@ -56,5 +57,5 @@ def check_addable(graph: Graph) -> None:
     if graph.weights.scheme == "file":
         raise InputError(
             "the edges of this graph have probabilities of their own, and those to add have none; import it anew with "
-            "all edges, or with --weights none"
+            f"all edges, or with {spelled('weights', 'none')}"
         )

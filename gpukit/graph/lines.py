@@ -6,6 +6,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from gpukit.wording import spelled
+
 MAX_ID = 2**63 - 1
 
 PROBABILITIES = 1.0
@@ -34,7 +36,11 @@ def decimal_comma(text: str) -> bool:
 
 def not_a_weight(highest: float) -> str:
     """Return what a message says of a weight outside [0, highest]."""
-    return "is not a probability in [0, 1]; --scale takes counts" if highest == 1 else "is not a finite number >= 0"
+    return (
+        f"is not a probability in [0, 1]; {spelled('scale')} takes counts"
+        if highest == 1
+        else "is not a finite number >= 0"
+    )
 
 
 def separator_name(separator: str | None) -> str:

@@ -16,14 +16,17 @@ from gpukit.errors import InputError, UsageError
 from gpukit.graph.csr import Graph, Weights
 from gpukit.graph.kernels import rows_by_edges
 from gpukit.graph.lines import NUMBER
+from gpukit.wording import spelled
 
 ONE = 2**32
 TRIVALENCY = (0.1, 0.01, 0.001)
 SCHEMES = "wc, const:P, trivalency, uniform:LO:HI, file or none"
-NO_PROBABILITIES = (
-    "the graph has no edge probabilities; import it with --weights wc|const:P|trivalency|uniform:LO:HI|file"
-)
-"""What is said of a graph imported with ``--weights none``."""
+
+
+def no_probabilities() -> InputError:
+    """Return the error of a graph that was imported without probabilities."""
+    schemes = "wc|const:P|trivalency|uniform:LO:HI|file"
+    return InputError(f"the graph has no edge probabilities; import it with {spelled('weights')} {schemes}")
 
 
 def parse_weights(text: str, seed: int = 0) -> Weights:
@@ -48,14 +51,16 @@ def parse_weights(text: str, seed: int = 0) -> Weights:
     if text.startswith("const:"):
         (p,) = _numbers(text.removeprefix("const:"), 1)
         if not 0 < p <= 1:
-            raise UsageError(f"--weights {text}: P must be a probability in (0, 1], as in const:0.01")
+            raise UsageError(f"{spelled('weights')} {text}: P must be a probability in (0, 1], as in const:0.01")
         return Weights("const", p=p)
     if text.startswith("uniform:"):
         low, high = _numbers(text.removeprefix("uniform:"), 2)
         if not 0 <= low <= high <= 1:
-            raise UsageError(f"--weights {text}: LO <= HI must be probabilities in [0, 1], as in uniform:0:0.1")
+            raise UsageError(
+                f"{spelled('weights')} {text}: LO <= HI must be probabilities in [0, 1], as in uniform:0:0.1"
+            )
         return Weights("uniform", seed=seed, low=low, high=high)
-    raise UsageError(f"--weights {text}: choose {SCHEMES}")
+    raise UsageError(f"{spelled('weights')} {text}: choose {SCHEMES}")
 
 
 def _numbers(text: str, count: int) -> list[float]:
@@ -163,7 +168,9 @@ def in_probabilities(graph: Graph) -> np.ndarray:
         If the graph has no probabilities or was stored without its transpose.
     """
     if graph.in_indptr is None:
-        raise InputError("the graph was stored without its transpose; import it again with --transpose")
+        raise InputError(
+            f"the graph was stored without its transpose; import it again with {spelled('transpose', True)}"
+        )
     if graph.in_probabilities is not None:
         return graph.in_probabilities
     degrees = np.diff(graph.in_indptr)
@@ -194,16 +201,21 @@ def edge_weights(graph: Graph) -> np.ndarray:
         If the graph has no probabilities, or they follow from in-degrees, or are all equal.
     """
     made = graph.facts.get("combined_from", graph.weights.scheme)
-    advice = "import it with --weights file, or leave --weighted out"
+    advice = f"import it with {spelled('weights', 'file')}, or leave {spelled('weighted', True)} out"
     if made == "none":
         raise InputError(f"the graph has no edge weights; {advice}")
     if made in ("wc", "const"):
-        told = "1 / in-degree (--weights wc)" if made == "wc" else f"all {graph.weights.p} (--weights const)"
+        told = (
+            f"1 / in-degree ({spelled('weights', 'wc')})"
+            if made == "wc"
+            else f"all {graph.weights.p} ({spelled('weights', 'const')})"
+        )
         raise InputError(f"the probabilities of the graph are {told}, and no weights of its edges; {advice}")
     if graph.facts.get("scale") == "in-sum":
         raise InputError(
-            "the weights of the graph were divided by their sum into each vertex (--scale in-sum), which is nothing of "
-            "the edge; import it with --scale max, or leave --weighted out"
+            "the weights of the graph were divided by their sum into each vertex "
+            f"({spelled('scale', 'in-sum')}), which is nothing of "
+            f"the edge; import it with {spelled('scale', 'max')}, or leave {spelled('weighted', True)} out"
         )
     assert graph.probabilities is not None
     return graph.probabilities
@@ -226,7 +238,7 @@ def _scheme_stored(weights: Weights, degrees: np.ndarray) -> np.ndarray:
         return cascade_stored(degrees)
     if weights.scheme == "const":
         return np.full(len(degrees), threshold(weights.p or 1.0) - 1, np.uint32)
-    raise InputError(NO_PROBABILITIES)
+    raise no_probabilities()
 
 
 def in_degrees(graph: Graph) -> np.ndarray:
@@ -254,8 +266,9 @@ def check_lt(graph: Graph) -> None:
     """
     if broken := above_one(graph):
         raise InputError(
-            f"{broken}; the linear threshold model allows at most 1: import with --scale in-sum or --weights wc, or "
-            "use --model ic (in a workflow scale, weights or models of the graph)"
+            f"{broken}; the linear threshold model allows at most 1: import with {spelled('scale', 'in-sum')} "
+            f"or {spelled('weights', 'wc')}, or "
+            f"use {spelled('model', 'ic')} (in a workflow scale, weights or models of the graph)"
         )
 
 

@@ -25,6 +25,7 @@ from gpukit.imgpu.fixed_cuda import Room, Slots
 from gpukit.imgpu.problem import Progress
 from gpukit.imgpu.world import Arcs
 from gpukit.imgpu.world_cuda import MAX_THREADS, ROWS, Fit, Memory, bytes_of
+from gpukit.wording import spelled
 from gpukit.worlds.blocks import ArcBlocks
 
 PER_LAUNCH = 1 << 16
@@ -92,7 +93,7 @@ class CudaWorlds:
         if own > self.memory:
             raise DeviceError(
                 f"one world needs {own / 2**20:.0f} MiB of the {self.memory / 2**20:.0f} MiB of device memory there "
-                "are; use --device cpu"
+                f"are; use {spelled('device', 'cpu')}"
             )
         self._kernels = count_cuda.IN_SHARED_MEMORY if fit else count_cuda.IN_GLOBAL_MEMORY
         self.grid = max(1, self.memory // 2 // own)

@@ -9,6 +9,7 @@ import numpy as np
 from gpukit import settings
 from gpukit.device.philox import Stream, draw4, stream_tag
 from gpukit.errors import InputError, UsageError
+from gpukit.wording import spelled
 
 SCALE_BITS = 62
 ONE = 1 << SCALE_BITS
@@ -81,9 +82,9 @@ def check_k(k: int, n: int, among: np.ndarray | None = None) -> None:
     if n == 0:
         raise InputError("the graph has no vertices, so there is nothing to ask")
     if not 1 <= k <= n:
-        raise UsageError(f"-k is {k}; 1 to {n} (the number of vertices) are allowed")
+        raise UsageError(f"{spelled('k')} is {k}; 1 to {n} (the number of vertices) are allowed")
     if among is not None and k > (named := int(among.sum())):
-        raise UsageError(f"-k is {k}; 1 to {named} (the vertices that answers may name) are allowed")
+        raise UsageError(f"{spelled('k')} is {k}; 1 to {named} (the vertices that answers may name) are allowed")
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,9 @@ from gpukit.kpar.rank import Rank, spread_mass
 from gpukit.kpar.rows_cuda import GROUP, first_rows, for_each, on_device, transposed
 from gpukit.kpar.rule import passed_on
 from gpukit.kpar.weights_cuda import BYTES_PER_EDGE, chances_for
+from gpukit.wording import spelled
 
 passed_up_to = for_kernels(rule.passed_up_to)
-
-_ADVICE = "use --device cpu"
 
 BYTES_PER_VERTEX = 104
 """Room that a vertex takes at most with its places in both rows, mostly while the PRO-rank list is sorted (98 were
@@ -101,7 +100,7 @@ def _left(graph: Graph, edges: dict[str, int], where: str) -> int:
     needs = {"mass and PageRank": BYTES_PER_VERTEX * graph.n + 4 * graph.m // GROUP} | edges
     free = free_memory()
     if xp is not np:
-        check_budget(needs, free, where, _ADVICE)
+        check_budget(needs, free, where, f"use {spelled('device', 'cpu')}")
     return free - sum(needs.values())
 
 
@@ -111,10 +110,10 @@ def _in_edges(graph: Graph, where: str) -> tuple[Graph, Any, Staged]:
         _left(graph, {"the transpose, sorted": 24 * graph.m}, where)
         graph = on_device(graph)
         begin, tails = transposed(graph)
-        return graph, begin, Staged(tails, 4 * graph.m, _ADVICE)
+        return graph, begin, Staged(tails, 4 * graph.m, f"use {spelled('device', 'cpu')}")
     left = _left(graph, {"a part of the edges": 4 * min(PART, graph.m)}, where)
     graph = replace(graph, indptr=xp.asarray(graph.indptr))
-    return graph, xp.asarray(graph.in_indptr), Staged(graph.in_indices, left, _ADVICE)
+    return graph, xp.asarray(graph.in_indptr), Staged(graph.in_indices, left, f"use {spelled('device', 'cpu')}")
 
 
 def rank(graph: Graph, params: Params | None = None, *, gpu: int = 0) -> Rank:

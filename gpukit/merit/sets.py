@@ -12,7 +12,7 @@ from gpukit.device.philox import Stream
 from gpukit.merit import cover_cpu, update_cpu
 from gpukit.merit.residual import Residual
 from gpukit.merit.rule import Key, Remaining, Sets, Span, edges_of
-from gpukit.wording import counted
+from gpukit.wording import counted, spelled
 from gpukit.worlds.collection import check_ids
 from gpukit.worlds.reverse import Reverse
 
@@ -189,7 +189,9 @@ class CpuSets:
         self.reverse, self.residual, self.seed, self.raw = reverse, residual, seed, raw
         self.has_history = make_update is not None
         self.peak_members = 0
-        check_host({counted(threads, "thread"): threads * (THREAD_BYTES * reverse.n + 4 * ROOM)}, "lower --threads")
+        check_host(
+            {counted(threads, "thread"): threads * (THREAD_BYTES * reverse.n + 4 * ROOM)}, f"lower {spelled('threads')}"
+        )
         updates = [make_update() if make_update else update_cpu.update_sets for _ in range(threads)]
         self._segments = [Segment(reverse.n, residual.dead, update) for update in updates]
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None

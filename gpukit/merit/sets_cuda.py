@@ -17,6 +17,7 @@ from gpukit.merit.residual import Residual
 from gpukit.merit.rule import Key, Remaining
 from gpukit.merit.sets import Selection, packed
 from gpukit.merit.state_cuda import DeviceState, selection_of, total_bytes
+from gpukit.wording import spelled
 from gpukit.worlds.collection import check_ids
 from gpukit.worlds.reverse import Reverse
 
@@ -195,7 +196,9 @@ class CudaSets:
         if enough and size * self.table <= held:
             return False
         least = max(ceil(expected / FULL), self.table + 1 if too_short else 1)
-        check_budget({"mRR sets": 4 * size * least}, 4 * room, "the GPU for one collection", "use --device cpu")
+        check_budget(
+            {"mRR sets": 4 * size * least}, 4 * room, "the GPU for one collection", f"use {spelled('device', 'cpu')}"
+        )
         length = self.table if enough else int(LENGTH * expected) + PLACES
         length = min(max(length, 2 * self.table) if too_short else length, room // size)
         kept = 0 if again or length < self.table else min(size, self.size)

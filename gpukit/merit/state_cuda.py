@@ -13,6 +13,7 @@ from gpukit.merit import cover_cuda, hashed_cuda
 from gpukit.merit.residual import Residual
 from gpukit.merit.rule import InEdges
 from gpukit.merit.sets import Selection, top_by_ratio
+from gpukit.wording import spelled
 from gpukit.worlds.graph_cuda import DeviceGraph
 from gpukit.worlds.reverse import Reverse
 
@@ -49,7 +50,7 @@ class DeviceState:
         n, free = reverse.n, free_memory(tidied=True)
         needs = {"graph": _graph_bytes(reverse), "vertices": 30 * n, "selection": 4 * COVERED}
         needs |= self._plan_searches(n, free)
-        check_budget(needs, free, "the GPU", "use --device cpu")
+        check_budget(needs, free, "the GPU", f"use {spelled('device', 'cpu')}")
         self.planned = sum(needs.values())
         self.set_memory = int(SHARE * (free - self.planned))
         self.graph = g = DeviceGraph(reverse)

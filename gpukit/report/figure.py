@@ -42,7 +42,7 @@ def draw(path: str, name: str, size: tuple[float, float]) -> Iterator[tuple[Any,
     """
     kind = Path(path).suffix.lower().removeprefix(".") or "svg"
     if kind not in FORMATS:
-        raise UsageError(f"--out {path}: a figure is written as .svg, .pdf or .png; let the name end in one of them")
+        raise UsageError(f"{path}: a figure is written as .svg, .pdf or .png; let the name end in one of them")
     try:
         import matplotlib
         from matplotlib.figure import Figure

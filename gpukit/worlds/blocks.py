@@ -18,9 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpukit.errors import InputError
 from gpukit.graph.csr import Graph
-from gpukit.graph.probabilities import NO_PROBABILITIES, in_degrees, out_probabilities, threshold
+from gpukit.graph.probabilities import in_degrees, no_probabilities, out_probabilities, threshold
 from gpukit.worlds.reverse import NO_ACCEPT
 from gpukit.worlds.tables import DIRECT_EDGES, MAX_LIVE, OWN, TableStore
 
@@ -84,7 +83,7 @@ def prepare_blocks(graph: Graph, *, skip: bool = True, pairs: bool = True) -> Ar
         If the graph has no probabilities, or too many distinct ones for the tables.
     """
     if graph.weights.scheme == "none":
-        raise InputError(NO_PROBABILITIES)
+        raise no_probabilities()
     tails = np.repeat(np.arange(graph.n, dtype=np.int32), np.diff(graph.indptr))
     heads = graph.indices
     words = out_probabilities(graph)

@@ -13,6 +13,7 @@ from gpukit.device.arrays import Buffer, OutOfMemory, copy, copy_of, xp
 from gpukit.device.elements_cuda import nonzero
 from gpukit.device.launch import launch
 from gpukit.errors import DeviceError
+from gpukit.wording import spelled
 from gpukit.worlds import block_cuda, candidates_cuda, room, sample_cuda, samplers_cuda, walk_cuda
 from gpukit.worlds.collection import (
     Query,
@@ -198,12 +199,12 @@ class CudaCollection:
             elif members == NO_MEMORY:
                 raise DeviceError(
                     f"a batch of {MIN_PAIRS} pairs finds no room on the GPU, {self.graph.budget / 2**20:.0f} MiB "
-                    "of which were for RR sets at first; end what else runs there, or use --device cpu"
+                    f"of which were for RR sets at first; end what else runs there, or use {spelled('device', 'cpu')}"
                 )
             elif members == TOO_FEW:
                 raise DeviceError(
                     f"one RR set needs more than the {self.graph.budget / 2**20:.0f} MiB of device memory there "
-                    "are; use --device cpu"
+                    f"are; use {spelled('device', 'cpu')}"
                 )
             else:
                 self.drawn, low, left = self.drawn + batch, low + batch, left - batch

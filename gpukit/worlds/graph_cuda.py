@@ -9,6 +9,7 @@ import numpy as np
 from gpukit.device.arrays import Buffer, free_memory, xp
 from gpukit.device.launch import launch
 from gpukit.device.placing import Placement
+from gpukit.wording import spelled
 from gpukit.worlds import room, walk_cuda
 from gpukit.worlds.block_cuda import Output
 from gpukit.worlds.reverse import Reverse, Samples, Tables
@@ -32,7 +33,7 @@ def placement(reverse: Reverse, gpus: Sequence[int] = ()) -> Placement:
     """Choose where the arrays of a graph lie, for these GPUs or the current one; raises DeviceError if none fits."""
     arrays = {name: getattr(reverse, name) for name in ARRAYS}
     vertices = {"vertices": ELEMENT_BYTES * reverse.elements}
-    return Placement(arrays, ("indices", "accept", "lt_prefix"), vertices, "use --device cpu", gpus=gpus)
+    return Placement(arrays, ("indices", "accept", "lt_prefix"), vertices, f"use {spelled('device', 'cpu')}", gpus=gpus)
 
 
 class DeviceGraph:

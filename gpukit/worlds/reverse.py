@@ -11,7 +11,8 @@ from gpukit.device.compiled import njit
 from gpukit.device.philox import Stream
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.csr import Graph
-from gpukit.graph.probabilities import NO_PROBABILITIES, check_lt, in_probabilities, threshold
+from gpukit.graph.probabilities import check_lt, in_probabilities, no_probabilities, threshold
+from gpukit.wording import spelled
 from gpukit.worlds.rule import LT_CASCADE, LT_CONSTANT, LT_PREFIX
 from gpukit.worlds.tables import build_per_edge_tables, build_tables, equal_rows
 from gpukit.worlds.trivial import ONE, kept_mass, quiet_by_edges, quiet_by_rows, quiet_of_sums
@@ -221,9 +222,9 @@ def prepare(
     if graph.n == 0:
         raise InputError("the graph has no vertices; sampling needs at least one")
     if graph.in_indptr is None or graph.in_indices is None:
-        raise InputError("the graph has no transpose, sampling needs one; import it with --transpose")
+        raise InputError(f"the graph has no transpose, sampling needs one; import it with {spelled('transpose', True)}")
     if graph.weights.scheme == "none":
-        raise InputError(NO_PROBABILITIES)
+        raise no_probabilities()
     if model not in ("ic", "lt"):
         raise UsageError(f"model {model!r} is unknown; choose ic or lt")
     if sampler not in ("skip", "scan"):

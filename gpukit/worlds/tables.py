@@ -19,7 +19,8 @@ from gpukit.device.compiled import njit
 from gpukit.errors import InputError
 from gpukit.graph.csr import Graph
 from gpukit.graph.kernels import in_parts, rows_by_edges
-from gpukit.graph.probabilities import NO_PROBABILITIES, in_probabilities, threshold
+from gpukit.graph.probabilities import in_probabilities, no_probabilities, threshold
+from gpukit.wording import spelled
 
 MAX_LIVE = 64
 """Most live edges a row can yield; the size of the buffer a sampler needs."""
@@ -303,9 +304,9 @@ def build_tables(graph: Graph) -> dict[str, np.ndarray]:
         If the graph has no transpose or no probabilities.
     """
     if graph.in_indptr is None or graph.in_indices is None:
-        raise InputError("the graph has no transpose, sampling needs one; import it with --transpose")
+        raise InputError(f"the graph has no transpose, sampling needs one; import it with {spelled('transpose', True)}")
     if graph.weights.scheme == "none":
-        raise InputError(NO_PROBABILITIES)
+        raise no_probabilities()
     if graph.weights.scheme == "wc":
         return _weighted_cascade(graph.in_indptr)
     if graph.weights.scheme == "const":

@@ -11,15 +11,15 @@ ROOT = Path(__file__).parents[2] / "gpukit"
 SYSTEMS = {"gim", "imgpu", "kpar", "merit", "diversity"}
 BASE = {"errors", "wording", "settings", "files", "graph", "device", "worlds"}
 ALLOWED = {
-    "errors": {"wording"},
+    "errors": set(),
     "wording": set(),
     "settings": {"errors"},
     "files": {"errors", "pending"},
     "pending": {"errors"},
     "device": {"errors", "files", "wording"},
-    "graph": {"errors", "files", "device"},
-    "worlds": {"errors", "files", "device", "graph"},
-    "datasets": {"errors", "files", "graph", "device"},
+    "graph": {"errors", "files", "device", "wording"},
+    "worlds": {"errors", "files", "device", "graph", "wording"},
+    "datasets": {"errors", "files", "graph", "device", "wording"},
     "artifacts": BASE | {"pending"},
     "evaluate": BASE,
     "report": BASE | {"artifacts"},

@@ -178,7 +178,7 @@ VALUES = [
     (of(edges="p.txt", weights="file"), None),
     (of(scale="max", weights="file"), "weights is file: "),
     (of(scale="max", weights="file"), "x.txt has 2 columns; "),
-    (of(edges="counts.txt", weights="file"), "weight '7' is not a probability in [0, 1]; --scale takes counts"),
+    (of(edges="counts.txt", weights="file"), "weight '7' is not a probability in [0, 1]; scale takes counts"),
     (of(edges="counts.txt", weights="file", scale="max"), None),
     (
         of(edges="p.txt", weights="file", models=["ic", "lt"]),

@@ -14,6 +14,7 @@ from typing import Any
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.lines import NUMBER, SEPARATORS, count, decimal_comma, separator_name, shown, split
 from gpukit.graph.read.edgelist import ReadOptions
+from gpukit.wording import spelled
 
 LOOKED_AT = 100
 """Lines by which the separator, the header and an index are found."""
@@ -132,7 +133,7 @@ def look(
     first = names or (body or rows)[0]
     width = len(first)
     if width < 2:
-        advice = "a line needs two vertex ids, --sep names what stands between them"
+        advice = f"a line needs two vertex ids, {spelled('sep')} names what stands between them"
         raise InputError(f"{where}: one field, {shown(texts[0].strip())}; {advice}")
     names = names or named_in_comment(comments, separator, width, options)
     columns = choose_columns(name, names or first, bool(names), options, weights)
@@ -173,11 +174,11 @@ def named_in_comment(comments: Sequence[str], separator: str | None, width: int,
 
 def uneven_fields(fields: int, width: int, separator: str | None) -> str:
     """Return what is said of a line that has not as many fields as the first."""
-    advice = "--format edges reads the first ones of each"
+    advice = f"{spelled('format', 'edges')} reads the first ones of each"
     if separator is None:
-        advice += ", --format adjlist or metis a vertex and its neighbours"
+        advice += f", {spelled('format', 'adjlist')} or metis a vertex and its neighbours"
     elif fields > width:
-        advice = "quote names that hold the separator, or name it by --sep"
+        advice = f"quote names that hold the separator, or name it by {spelled('sep')}"
     return f"{fields} field{'s' * (fields != 1)}, {width} in the first line; {advice}"
 
 
@@ -241,7 +242,7 @@ def _has_header(where: str, rows: Sequence[Sequence[str]], options: ReadOptions)
         return known is not None and not used & {first[place] for place in known}
     twice = next((word for word in first if word in used and not _is_gap(word)), None)
     if twice is not None:
-        advice = "--header says that the first line names the columns, --no-header that it is an edge"
+        advice = header_advice()
         raise InputError(f"{where}: {shown(twice)} stands above a column and in it; {advice}")
     return True
 
@@ -278,14 +279,18 @@ def choose_columns(
         raise InputError(f"{name} has one column; an edge has two ends")
     if len(named) == 3 and not weights:
         raise UsageError(
-            "--columns names a column of weights, which --weights file alone reads; add it or leave it out"
+            f"{spelled('columns')} names a column of weights, which {spelled('weights', 'file')} alone reads; "
+            "add it or leave it out"
         )
     if len(named) == 2 and weights:
-        raise UsageError("--weights file reads a column of weights; name it, --columns source,target,weight")
+        raise UsageError(
+            f"{spelled('weights', 'file')} reads a column of weights; name it, "
+            f"{spelled('columns', 'source,target,weight')}"
+        )
     if options.columns is not None:
         places = tuple(_place(name, word, first, header) for word in named)
         if len(set(places)) < len(places):
-            raise UsageError(f"--columns {options.columns} names a column twice; give each once")
+            raise UsageError(f"{spelled('columns', options.columns)} names a column twice; give each once")
         return places
     others = [place for place, word in enumerate(first) if not header or word not in UNNAMED or (place and not word)]
     of_weights = [place for place in others if header and first[place].casefold() in _WORDS["weight"]]
@@ -299,7 +304,7 @@ def choose_columns(
         return ends
     others = [place for place in others if place not in ends]
     if not others:
-        needed = "--weights file needs a third one of probabilities, and an index is none"
+        needed = f"{spelled('weights', 'file')} needs a third one of probabilities, and an index is none"
         raise InputError(f"{name} has {width} columns; {needed}")
     if header and not of_weights and len(others) > 1:
         raise _undecided(name, "one is the weight", first, header, "SOURCE,TARGET,WEIGHT")
@@ -312,6 +317,14 @@ def _is_vertex(names: Sequence[str]) -> bool:
     return bool({first, _BESIDE.sub("", first)} & {*_WORDS["vertex"]}) and not second.endswith("id")
 
 
+def header_advice() -> str:
+    """Return what to do where the first line may be a header."""
+    return (
+        f"{spelled('header', True)} says that the first line names the columns, {spelled('header', False)} that "
+        "it is an edge"
+    )
+
+
 def _check_ends(name: str, rows: Sequence[Sequence[str]], weights: float) -> None:
     """Refuse lines without a header whose first two columns may be no ends of edges; raises InputError."""
     width = len(rows[0]) if rows else 0
@@ -319,7 +332,9 @@ def _check_ends(name: str, rows: Sequence[Sequence[str]], weights: float) -> Non
         return
     first, second, third = columns = [[row[place] for row in rows if place < len(row)] for place in range(3)]
     if not weights and len(rows) == min(width, LOOKED_AT) and all(word in ("0", "1") for row in rows for word in row):
-        raise InputError(f"{name} looks like a matrix, 0 and 1 in rows; list its edges, or name two --columns")
+        raise InputError(
+            f"{name} looks like a matrix, 0 and 1 in rows; list its edges, or name two {spelled('columns')}"
+        )
     are_words = all(any(not _is_value(word) and not _is_gap(word) for word in column) for column in columns)
     if are_words or any(all(map(_NO_END.fullmatch, column)) for column in (first, second)):
         raise _undecided(name, "two are the ends of an edge", rows[0], False, "SOURCE,TARGET")
@@ -330,7 +345,7 @@ def _check_ends(name: str, rows: Sequence[Sequence[str]], weights: float) -> Non
         elif all(map(_TIME.fullmatch, first)) and not any(map(_TIME.fullmatch, second)):
             what = "may hold times"
     if what:
-        advice = "--columns 2,3 leaves it out, --columns 1,2 reads it"
+        advice = f"{spelled('columns', '2,3')} leaves it out, {spelled('columns', '1,2')} reads it"
         raise InputError(f"{name}: the first of its {width} columns {what}; {advice}")
 
 
@@ -343,7 +358,7 @@ def _undecided(name: str, what: str, first: Sequence[str], header: bool, form: s
     """Return the error where it does not show which columns to read."""
     there = f" ({', '.join(word or 'no name' for word in first)[:120]})" if header else ""
     return InputError(
-        f"{name}: which of its {len(first)} columns{there} {what} cannot be told; --columns {form} says it"
+        f"{name}: which of its {len(first)} columns{there} {what} cannot be told; {spelled('columns', form)} says it"
     )
 
 
@@ -351,13 +366,17 @@ def _place(name: str, word: str, first: Sequence[str], header: bool) -> int:
     """Return the place of the column that a name or a number from 1 stands for."""
     if re.fullmatch("[0-9]{1,9}", word):
         if not 1 <= int(word) <= len(first):
-            raise UsageError(f"--columns: there is no column {word}; {name} has {len(first)}")
+            raise UsageError(f"{spelled('columns')}: there is no column {word}; {name} has {len(first)}")
         return int(word) - 1
     if not header:
-        raise UsageError(f"--columns: {name} has no header that could name {word[:40]!r}; give numbers from 1")
+        raise UsageError(
+            f"{spelled('columns')}: {name} has no header that could name {word[:40]!r}; give numbers from 1"
+        )
     if first.count(word) != 1:
         how = "two columns are" if word in first else "no column is"
-        raise UsageError(f"--columns: {how} called {word[:40]!r} in {name}; there are {', '.join(first)[:120]}")
+        raise UsageError(
+            f"{spelled('columns')}: {how} called {word[:40]!r} in {name}; there are {', '.join(first)[:120]}"
+        )
     return first.index(word)
 
 
@@ -381,7 +400,8 @@ def _kind_of_ids(where: str, ends: Sequence[Sequence[str]], options: ReadOptions
     odd = next((end for end in others if len(others) < len(first) or NUMBER.fullmatch(end)), None)
     if odd is not None:
         raise InputError(
-            f"{where}: {shown(odd)} is not a vertex id; ids are whole numbers, --ids text takes names, --columns says "
+            f"{where}: {shown(odd)} is not a vertex id; ids are whole numbers, {spelled('ids', 'text')} takes "
+            f"names, {spelled('columns')} says "
             "in which columns they are"
         )
     return "text" if others else "integer"

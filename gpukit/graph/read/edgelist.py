@@ -12,6 +12,7 @@ import numpy as np
 from gpukit.errors import GpukitError, InputError, UsageError
 from gpukit.graph.labels import CONTROL, Interned, Labels
 from gpukit.graph.lines import MAX_ID, SEPARATORS, not_a_weight, shown, split
+from gpukit.wording import spelled
 
 _WHOLE = re.compile("0|[1-9][0-9]{0,18}")
 _ONE_KIND = "all whole numbers or all texts are needed, convert them"
@@ -56,15 +57,17 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         for option, one, words, never in (
-            ("--sep", self.separator, [*SEPARATORS], '"\n\r#%'),
-            ("--comment", self.comment, ["none"], '"\n\r'),
+            ("sep", self.separator, [*SEPARATORS], '"\n\r#%'),
+            ("comment", self.comment, ["none"], '"\n\r'),
         ):
             if one is not None and one not in words and (len(one) != 1 or one.isalnum() or one in never):
-                raise UsageError(f"{option} is {one[:40]!r}; {', '.join(words)} or one character is allowed")
+                raise UsageError(f"{spelled(option)} is {one[:40]!r}; {', '.join(words)} or one character is allowed")
         if self.columns is not None and len(self.names) not in (2, 3):
-            raise UsageError(f"--columns is {self.columns[:40]!r}; source,target or source,target,weight is needed")
+            raise UsageError(
+                f"{spelled('columns')} is {self.columns[:40]!r}; source,target or source,target,weight is needed"
+            )
         if self.skip_bad < 0:
-            raise UsageError(f"--skip-bad is {self.skip_bad}; a number of lines is needed, 0 or more")
+            raise UsageError(f"{spelled('skip_bad')} is {self.skip_bad}; a number of lines is needed, 0 or more")
 
     @property
     def marks(self) -> tuple[str, ...]:
@@ -77,20 +80,22 @@ class ReadOptions:
         try:
             return split(self.columns or "", ",")
         except ValueError as error:
-            raise UsageError(f"--columns: {error}") from None
+            raise UsageError(f"{spelled('columns')}: {error}") from None
 
     @property
     def of_text(self) -> list[str]:
         """The options that are given and say how to read a text."""
         given = self.separator, self.header, self.columns, self.comment, self.skip_bad or None
-        options = ("--sep", "--header", "--columns", "--comment", "--skip-bad")
+        options = ("sep", "header", "columns", "comment", "skip_bad")
         return [option for option, value in zip(options, given, strict=True) if value is not None]
 
     def refuse_text(self, name: str, kind: str, allowed: str = "") -> None:
         """Refuse options of texts for a file that says itself how to read it; raises UsageError."""
         given = [option for option in self.of_text if option != allowed]
         if given:
-            raise UsageError(f"{name} is {kind}, which says how to read it; leave {' and '.join(given)} out")
+            raise UsageError(
+                f"{name} is {kind}, which says how to read it; leave {' and '.join(map(spelled, given))} out"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +159,9 @@ class EdgeList:
         if not (options.fold_case or options.strip):
             return self
         if self.labels is None:
-            raise UsageError(f"{name} has numbers, no names; leave --fold-case and --strip out")
+            raise UsageError(
+                f"{name} has numbers, no names; leave {spelled('fold_case', True)} and {spelled('strip', True)} out"
+            )
         labels, vertices = self.labels.merged(fold_case=options.fold_case, strip=options.strip)
         return replace(self, labels=labels, u=vertices[self.u], v=vertices[self.v])
 
@@ -286,7 +293,7 @@ def numbers_of(name: str, values: np.ndarray) -> np.ndarray:
             return values.astype(np.float64)
         except (TypeError, ValueError, OverflowError):
             pass
-    raise InputError(f"{name}: weights are not numbers; give probabilities, or counts with --scale")
+    raise InputError(f"{name}: weights are not numbers; give probabilities, or counts with {spelled('scale')}")
 
 
 def vertices_of(name: str, values: np.ndarray, options: ReadOptions) -> tuple[np.ndarray, Labels | None]:
@@ -294,7 +301,7 @@ def vertices_of(name: str, values: np.ndarray, options: ReadOptions) -> tuple[np
     if values.dtype != object and options.ids != "text":
         return values, None
     if options.ids == "integer":
-        raise InputError(f"{name}: vertices are not whole numbers; leave --ids integer out")
+        raise InputError(f"{name}: vertices are not whole numbers; leave {spelled('ids', 'integer')} out")
     texts = [str(value).strip() for value in values.tolist()]
     wrong = next((text for text in texts if not text or CONTROL.search(text)), None)
     if wrong is not None:

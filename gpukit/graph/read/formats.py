@@ -20,6 +20,7 @@ from gpukit.graph.read.edgelist import EdgeList, ReadOptions, edges_of_matrix, i
 from gpukit.graph.read.pajek import read_pajek
 from gpukit.graph.read.source import Source
 from gpukit.graph.read.text import read_text
+from gpukit.wording import spelled
 
 
 @dataclass(frozen=True)
@@ -77,14 +78,17 @@ def read_edges(
     """
     options = options or ReadOptions()
     if options.format is not None and options.format not in FORMATS:
-        raise UsageError(f"--format is {options.format[:40]!r}; {', '.join(FORMATS)} are allowed")
+        raise UsageError(f"{spelled('format')} is {options.format[:40]!r}; {', '.join(FORMATS)} are allowed")
     if Path(path).is_dir() and tables.form_of(Path(path)) is not None:
         return _read_folder(Path(path), options, weights).renamed(str(path), options)
     with ExitStack() as stack:
         source = Source(path, stack)
         kind, name = options.format or _format_of(source, options), source.name
         if limit is not None and kind not in ("edges", "konect"):
-            raise UsageError(f"{name} is {FORMATS[kind].title}, and --estimate reads the start of a text; leave it out")
+            raise UsageError(
+                f"{name} is {FORMATS[kind].title}, and {spelled('estimate', True)} reads the start of a text; "
+                "leave it out"
+            )
         if kind in _TEXTS:
             blocks = itertools.islice(source.blocks(progress), limit)
             listed = _TEXTS[kind](name, blocks, kind, options, weights, limit is None)
@@ -141,7 +145,7 @@ def _read_matrix(source: Source, kind: str, options: ReadOptions, weights: float
     name = source.name
     options.refuse_text(name, FORMATS[kind].title)
     if options.ids == "text":
-        raise UsageError(f"{name} is a matrix, and the vertices of one are numbers; leave --ids text out")
+        raise UsageError(f"{name} is a matrix, and the vertices of one are numbers; leave {spelled('ids', 'text')} out")
     with in_one_line(name, FORMATS[kind].title):
         if kind == "npz":
             from scipy.sparse import load_npz
@@ -155,7 +159,7 @@ def _read_matrix(source: Source, kind: str, options: ReadOptions, weights: float
             wanted = "a graph is square, coordinate, real, integer or pattern, general or symmetric"
             raise InputError(f"{name} is {n} by {columns}, {form}, {field}, {symmetry}; {wanted}")
         if weights and field == "pattern":
-            raise InputError(f"{name}: a pattern matrix has no weights; use 'real', or another --weights")
+            raise InputError(f"{name}: a pattern matrix has no weights; use 'real', or another {spelled('weights')}")
         check_building(n, entries, weights > 0)
         listed = edges_of_matrix(name, "Matrix Market", mmread(source), weights)
     keep = listed.u >= listed.v if symmetry == "symmetric" else slice(None)

@@ -14,6 +14,7 @@ from gpukit.graph.read.dialect import check_text
 from gpukit.graph.read.edgelist import EdgeList, ReadOptions, edges_of_columns, named_by
 from gpukit.graph.read.source import Block
 from gpukit.graph.read.text import read_text
+from gpukit.wording import spelled
 
 _TERM = r'(<[^>]*>|_:\S+|"(?:[^"\\]|\\.)*"\S*)'
 _TRIPLE = re.compile(rf"{_TERM}\s+{_TERM}\s+{_TERM}\s*(?:{_TERM}\s*)?\.\s*(?:#.*)?")
@@ -22,7 +23,7 @@ _PROBLEMS = ("sp", "edge", "edges", "col", "max", "asn", "tw")
 _DIMACS = re.compile(rb"(?m)^[ \t]*(?:c(?:[ \t].*)?|n[ \t].*|p[ \t]+(\w+)[ \t]+([0-9]+)[ \t]+([0-9]+).*)$")
 _DICTIONARY = re.compile(rb"(?m)([ \t,]*)(\{[^\n]*\})[ \t]*$")
 _NUMBERS = re.compile(r"(?:[0-9]{1,18}(?:[ \t]+|$))*")
-_NO_METIS = "each edge stands at both of its ends; --format edges reads an edge list"
+_NO_METIS = "each edge stands at both of its ends"
 _TITLES = {"adjlist": "adjacency list", "sif": "SIF", "ntriples": "N-Triples"}
 
 
@@ -42,7 +43,7 @@ def read_pairs(
     """
     options.refuse_text(name, _TITLES[kind])
     if weights:
-        raise InputError(f"{name} is {_TITLES[kind]}, which has no weights; choose another --weights")
+        raise InputError(f"{name} is {_TITLES[kind]}, which has no weights; choose another {spelled('weights')}")
     ends: list[str] = []
     alone = 0
     for where, line in _lines(name, blocks):
@@ -77,13 +78,16 @@ def read_metis(
     """
     options.refuse_text(name, "METIS")
     if weights:
-        raise InputError(f"{name}: weights of METIS are not read; choose another --weights")
+        raise InputError(f"{name}: weights of METIS are not read; choose another {spelled('weights')}")
     rows: list[list[int]] = []
     for where, line in _lines(name, blocks):
         if line.startswith("%") or not (line or rows):
             continue
         if not _NUMBERS.fullmatch(line):
-            raise InputError(f"{where}: {shown(line)} is no line of METIS, which has whole numbers alone; {_NO_METIS}")
+            raise InputError(
+                f"{where}: {shown(line)} is no line of METIS, which has whole numbers alone; {_NO_METIS}; "
+                f"{spelled('format', 'edges')} reads an edge list"
+            )
         rows.append([*map(int, line.split())])
     head = rows[0] if rows else []
     n, m, form, count = [*head, *(0, 0, 0, 1)[len(head) :]][:4]
@@ -93,7 +97,10 @@ def read_metis(
     v = np.array([*itertools.chain(*heads)], np.int64)
     if len(heads) < n or any(rows[n + 1 :]) or len(v) != 2 * m:
         found = f"{len(rows) - 1} lines with {len(v)} neighbours"
-        raise InputError(f"{name}: its first line states {n} vertices and {m} edges, and {found} follow; {_NO_METIS}")
+        raise InputError(
+            f"{name}: its first line states {n} vertices and {m} edges, and {found} follow; {_NO_METIS}; "
+            f"{spelled('format', 'edges')} reads an edge list"
+        )
     said = {"format": "METIS", "ids": "integer"}
     listed = EdgeList(u, v, undirected=True, said=said).within(n, name)
     u, v = listed.u, listed.v
@@ -115,7 +122,9 @@ def read_dictionaries(
                     return found[1] + str(ast.literal_eval(found[2].decode())["weight"]).encode() if weights else b""
                 except (ValueError, SyntaxError, KeyError, TypeError):
                     line, data = at + found.string.count(b"\n", 0, found.start()), shown(found[2].decode("latin-1"))
-                    raise InputError(f"{name}, line {line}: {data} has no weight; --weights file needs all") from None
+                    raise InputError(
+                        f"{name}, line {line}: {data} has no weight; {spelled('weights', 'file')} needs all"
+                    ) from None
 
             yield at, _DICTIONARY.sub(weight_of, text)
 
@@ -166,7 +175,9 @@ def read_konect(
     if head[1] != b"bip":
         return replace(listed, undirected=head[1] == b"sym")
     if listed.labels is not None:
-        raise InputError(f"{name} joins two modes by names; KONECT numbers them, --format edges reads names")
+        raise InputError(
+            f"{name} joins two modes by names; KONECT numbers them, {spelled('format', 'edges')} reads names"
+        )
     left = int(head[3] or listed.u.max())
     if listed.u.max() > left:
         raise InputError(f"{name}: vertex id {listed.u.max()} is outside [1, {left}] of the first mode")

@@ -20,6 +20,7 @@ from gpukit.graph.read.edgelist import (
     numbers_of,
     vertices_of,
 )
+from gpukit.wording import spelled
 
 
 @dataclass
@@ -74,7 +75,7 @@ class Network:
             missing = next((edge for edge in self.edges if edge[2] is None), None)
             if missing is not None:
                 edge = shown(f"{missing[0]} {missing[1]}")
-                raise InputError(f"{name}: edge {edge} has no {self.weight}; --weights file needs all")
+                raise InputError(f"{name}: edge {edge} has no {self.weight}; {spelled('weights', 'file')} needs all")
             given = np.array([edge[2] for edge in self.edges], object)
             w = check_weights(name, weights, numbers_of(f"{name}, {self.weight}", given))
         u, v, w, undirected = both_ways(u, v, w, np.array([edge[3] for edge in self.edges], bool))

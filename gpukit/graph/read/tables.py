@@ -68,7 +68,7 @@ def read_table(
     DeviceError
         If this machine has not the memory for the graph.
     """
-    options.refuse_text(name, kind, "--columns")
+    options.refuse_text(name, kind, "columns")
     with in_one_line(name, kind):
         schema, count_rows, batches = _opened(name, kind, source)
         places = choose_columns(name, schema.names, True, options, weights)

@@ -29,14 +29,14 @@ from gpukit.graph.read.dialect import (
     ODD_INTEGER,
     Dialect,
     check_text,
+    header_advice,
     look,
     uneven_fields,
 )
 from gpukit.graph.read.edgelist import EdgeList, ReadOptions, both_ways
 from gpukit.graph.read.source import Block
+from gpukit.wording import spelled
 
-_UNDECIDED = "is a comment or an edge; --comment none says that there are no comments, --comment '{}' that this is one"
-_HEADER = "--header says that the first line names the columns, --no-header that it is an edge"
 _STATED = re.compile(r"nodes:\s*[0-9]+\s+edges:\s*([0-9]+)", re.IGNORECASE)
 _SNAP = re.compile(r"[#% ]*(un)?directed(?: graph\b(?!.*unordered pair)|\s*$)", re.IGNORECASE)
 
@@ -101,11 +101,11 @@ def _checked(name: str, listed: EdgeList, comments: Sequence[str]) -> EdgeList:
         titles = [dialect.names[place] for place in dialect.columns[:2] if dialect.header and dialect.names]
         again = next((title for title in titles if title and labels.find([title])[0] >= 0), None)
         if again is not None:
-            raise InputError(f"{name}: {shown(again)} in the first line is a vertex below; {_HEADER}")
+            raise InputError(f"{name}: {shown(again)} in the first line is a vertex below; {header_advice()}")
         if options.suspects_first_line and not dialect.names and len(u) > 2:
             if all((u == end).sum() + (v == end).sum() == 1 for end in (u[0], v[0])):
                 first = " and ".join(labels.texts([u[0], v[0]]))
-                raise InputError(f"{name}: the first line names {first}, which no other line does; {_HEADER}")
+                raise InputError(f"{name}: the first line names {first}, which no other line does; {header_advice()}")
     return listed
 
 
@@ -124,9 +124,14 @@ def _without_sizes(name: str, listed: EdgeList, n: int, m: int) -> EdgeList:
         return listed
     if m != count or not (exact or (is_header and (named or n > vertices))):
         stated = f"the first line may state {n} vertices and {m} edges; {count} edges of ids to {high} follow"
-        raise InputError(f"{name}: {stated}; --header leaves it out, --no-header reads it as an edge")
+        raise InputError(
+            f"{name}: {stated}; {spelled('header', True)} leaves it out, {spelled('header', False)} reads it as an edge"
+        )
     if n == m and low > 0 and dialect.width == 2 and dialect.options.format is None:
-        raise InputError(f"{name} can be METIS or an edge list; --format metis or --format edges says which")
+        raise InputError(
+            f"{name} can be METIS or an edge list; {spelled('format', 'metis')} or "
+            f"{spelled('format', 'edges')} says which"
+        )
     listed = replace(listed, u=u, v=v, w=w, notes=(*listed.notes, f"the first line states {n} vertices and {m} edges"))
     if exact and low > 0:
         return listed.within(n, name)
@@ -237,7 +242,10 @@ class TextReader:
         if number < self.first and (said.names or text[1:2].isspace()):
             return b""
         if not said.names:
-            raise InputError(f"{self.name}, line {number}: {shown(text)} {_UNDECIDED.format(text[0])}")
+            raise InputError(
+                f"{self.name}, line {number}: {shown(text)} is a comment or an edge; {spelled('comment', 'none')} says "
+                f"that there are no comments, {spelled('comment')} {text[0]!r} that this is one"
+            )
         return found[0]
 
     def _cut(self, text: bytes) -> Chunk | None:
@@ -337,16 +345,19 @@ class TextReader:
         is_guess = self.dialect.options.ids is None
         if self.names is None:
             if not INTEGER.fullmatch(text):
-                return f"{shown(text)} is not a vertex id; ids are whole numbers, --ids text takes names"
+                return f"{shown(text)} is not a vertex id; ids are whole numbers, {spelled('ids', 'text')} takes names"
             if is_guess and ODD_INTEGER.fullmatch(text):
-                advice = "--ids text keeps it as it stands, --ids integer reads a number"
+                advice = f"{spelled('ids', 'text')} keeps it as it stands, {spelled('ids', 'integer')} reads a number"
                 return f"{shown(text)} is no usual number; {advice}"
             is_id = len(text) <= 40 and 0 <= int(text) <= MAX_ID
             return None if is_id else f"vertex id {shown(text)} is outside [0, 2**63 - 1]"
         if not text:
             return "a name is empty; every line needs two"
         if is_guess and text.casefold() in MISSING:
-            return f"{shown(text)} stands for a missing name; --skip-bad N skips such lines, --ids text keeps it"
+            return (
+                f"{shown(text)} stands for a missing name; {spelled('skip_bad')} N skips such lines, "
+                f"{spelled('ids', 'text')} keeps it"
+            )
         return f"the name {shown(text)} holds a control character; take it out" if CONTROL.search(text) else None
 
 

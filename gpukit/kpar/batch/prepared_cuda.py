@@ -28,6 +28,7 @@ from gpukit.kpar.query.refine_cpu import make_in_edges
 from gpukit.kpar.query.team_cuda import TeamArrays
 from gpukit.kpar.rows_cuda import to_host, transposed
 from gpukit.kpar.weights_cuda import BYTES_PER_EDGE, edge_chances
+from gpukit.wording import spelled
 
 ANSWERING = 16
 """Teams that take on queries which were begun together: with more a query that goes on alone takes longer."""
@@ -106,7 +107,7 @@ class CudaPrepared(Ready):
         needed = {"working space": working}
         if index.params.weighted:
             needed["edge weights"] = BYTES_PER_EDGE * graph.m
-        placed, held, free = Placement(kept, ("indices",), needed, "use --device cpu", gpus=gpus), [], []
+        placed, held, free = Placement(kept, ("indices",), needed, f"use {spelled('device', 'cpu')}", gpus=gpus), [], []
         for gpu in gpus:
             with on_gpu(gpu):
                 held.append(placed.here())
@@ -124,7 +125,9 @@ class CudaPrepared(Ready):
                 forward = index.forward or on_host(index).with_forward().forward
             assert forward is not None
             rows |= dict(zip(ROWS_BY_START, forward, strict=True))
-            elsewhere = Placement(rows, ENTRIES, {"working space": working}, "use --device cpu", share=1, gpus=gpus)
+            elsewhere = Placement(
+                rows, ENTRIES, {"working space": working}, f"use {spelled('device', 'cpu')}", share=1, gpus=gpus
+            )
         constants, prepared = Constants.of(graph.n, graph.m, index.params), []
         for gpu, arrays in zip(gpus, held, strict=True):
             with on_gpu(gpu):
@@ -188,7 +191,7 @@ class CudaPrepared(Ready):
 
     def make_in_edges(self) -> InEdges:
         """Return :class:`InEdges` as Buffers; where the device lacks room the host makes them, and keeps the tails."""
-        n, m, advice = self.graph.n, self.graph.m, "use --device cpu, or --depth auto"
+        n, m, advice = self.graph.n, self.graph.m, f"use {spelled('device', 'cpu')}, or {spelled('depth', 'auto')}"
         self.heads = None  # only save time, and are made again where there is room
         needs, free = {"in-edges": 4 * m + 16 * n, "sorting them": 16 * m}, free_memory(tidied=True)
         working = BYTES_PER_VERTEX * n

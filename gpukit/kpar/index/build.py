@@ -14,6 +14,7 @@ from gpukit.graph.csr import Graph
 from gpukit.kpar.groups import edges_of
 from gpukit.kpar.problem import Constants, Params, begins
 from gpukit.kpar.weights import chances_for
+from gpukit.wording import spelled
 
 FACTORS = (8, 4, 2)
 BUDGET = (1, 5)
@@ -230,7 +231,7 @@ def build_index(
         arrivals = np.sum(parts, axis=0)
         return light_index(params, seed, walks, arrivals, hubs_of(arrivals, constants) if hubs else None)
     total = int(places[-1])
-    advice = "raise --epsilon, or keep only counts with --memory 0"
+    advice = f"raise {spelled('epsilon')}, or keep only counts with {spelled('memory', 0)}"
     check_host({f"drawing {total:,} walks": BYTES_PER_WALK * total}, advice)
     ends, freqs = np.empty(total, np.int32), np.empty(total, np.uint32)
     lengths = np.zeros(graph.n, np.int64)

@@ -23,6 +23,7 @@ from gpukit.kpar.index.build import BYTES_PER_WALK, Index, hubs_of, index_of_for
 from gpukit.kpar.problem import Constants, Params, begins
 from gpukit.kpar.rows_cuda import for_each, on_device, row_of, starts_of, to_host
 from gpukit.kpar.weights_cuda import chances_for
+from gpukit.wording import spelled
 
 _log = logging.getLogger("gpukit")
 
@@ -34,8 +35,6 @@ BYTES_PER_VERTEX = 80
 
 LEAST_ROOM = 1 << 29
 """Bytes for walks, or an eighth of what is free: with less it is better to leave the edges in host memory."""
-
-_ADVICE = "use --device cpu, a GPU with more memory, or --memory 0"
 
 any_walk_end = for_kernels(rule.any_walk_end)
 
@@ -203,7 +202,7 @@ def _placed(graph: Graph, params: Params) -> Graph:
         return on_device(graph)
     working = {"counts": BYTES_PER_VERTEX * graph.n, "walks": min(LEAST_ROOM, free_memory() // 8)}
     kept = {"indptr": graph.indptr, "indices": graph.indices}
-    held = Placement(kept, ("indices",), working, "use --device cpu", share=1).here()
+    held = Placement(kept, ("indices",), working, f"use {spelled('device', 'cpu')}", share=1).here()
     return replace(graph, **{name: there.array for name, there in held.items()})
 
 
@@ -216,8 +215,9 @@ def _in_parts(
     """
     begin, counts = to_host(drawn[-1]), to_host(walks)
     n, total, largest = len(counts), int(begin[-1]), int(counts.max())
-    check_budget({"the walks of one vertex": PEAK_PER_WALK * largest}, PEAK_PER_WALK * room, "the GPU", _ADVICE)
-    check_host({f"drawing {total:,} walks": BYTES_PER_WALK * total}, _ADVICE)
+    advice = f"use {spelled('device', 'cpu')}, a GPU with more memory, or {spelled('memory', 0)}"
+    check_budget({"the walks of one vertex": PEAK_PER_WALK * largest}, PEAK_PER_WALK * room, "the GPU", advice)
+    check_host({f"drawing {total:,} walks": BYTES_PER_WALK * total}, advice)
     _log.info("walks are drawn in parts, as the GPU has %s free for them", readable(PEAK_PER_WALK * room))
     ends, freqs, lengths = [], [], np.zeros(n, np.int64)
     first = 0

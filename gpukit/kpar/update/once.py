@@ -9,6 +9,7 @@ from gpukit.kpar.problem import Constants, begins
 from gpukit.kpar.update.changes import Changed
 from gpukit.kpar.update.paths import counts_for, index_of_ends, key_of, over_parts, tables_of
 from gpukit.kpar.update.tables_cpu import UNCUT, OldPaths, change_tables, changed_paths, ends_of, renew_paths
+from gpukit.wording import spelled
 
 BYTES_PER_WALK, BYTES_PER_STEP, BYTES_PER_EDGE = 60, 8, 14
 """Upper bounds of the room a walk, a step and an edge take."""
@@ -38,7 +39,7 @@ def updated(graph: Graph, index: Index, edges: Changed, threads: int = 1) -> tup
     paths, params, n = index.paths, index.params, graph.n
     assert paths is not None
     needs = BYTES_PER_WALK * len(paths.moves) + BYTES_PER_STEP * len(paths.vertices) + BYTES_PER_EDGE * graph.m
-    check_host({"paths and slot tables": needs}, "make an index with a larger --epsilon")
+    check_host({"paths and slot tables": needs}, f"make an index with a larger {spelled('epsilon')}")
     key = key_of(params, index.seed)
     per_edge = Constants.of(n, paths.sized_for, params).walks_per_edge()
     room = sum(2 << int(degree).bit_length() for degree in edges.degrees.tolist())

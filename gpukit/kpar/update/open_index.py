@@ -51,6 +51,7 @@ from gpukit.kpar.update.visits_cpu import (
     stale_cells,
     visits_of,
 )
+from gpukit.wording import spelled
 
 SPARE = 0.25
 """Room for more, as a share of what is there; the walks of each vertex have as much of their own."""
@@ -92,7 +93,7 @@ class OpenIndex:
 
     def __init__(self, graph: Graph, index: Index, threads: int = 1) -> None:
         if index.paths is None:
-            raise InputError("the index was not made for updates; make it again with --updatable")
+            raise InputError(f"the index was not made for updates; make it again with {spelled('updatable', True)}")
         self.n, self.m, self.threads = graph.n, graph.m, threads
         self._index, self._sizes = index, index.paths
         self._key = key_of(index.params, index.seed)
@@ -101,7 +102,9 @@ class OpenIndex:
         total = len(index.paths.moves)
         steps = int(total / index.params.alpha)
         needs = {f"listing the steps of {total:,} walks": BYTES_PER_WALK * total + BYTES_PER_STEP * steps}
-        check_host(needs | {"slot tables": BYTES_PER_EDGE * graph.m}, "make an index with a larger --epsilon")
+        check_host(
+            needs | {"slot tables": BYTES_PER_EDGE * graph.m}, f"make an index with a larger {spelled('epsilon')}"
+        )
         self._tables, self._slots_used = tables_of(graph, threads, int(3 * graph.m * SPARE) + 16)
         self._changes: Changes | None = None
         self._open(index.paths)

@@ -16,6 +16,7 @@ from gpukit.kpar.problem import Constants, Params, begins
 from gpukit.kpar.update.changes import slots_of
 from gpukit.kpar.update.rule import bits_for
 from gpukit.kpar.update.tables_cpu import Key, SlotTables, draw_paths, ends_of, fill_tables, longest_walks, pack_paths
+from gpukit.wording import spelled
 
 LEAST_ALPHA = 0.01
 MAX_STEPS = 0xFFFE
@@ -31,9 +32,12 @@ PARTS_PER_THREAD = 8
 def check_updatable(params: Params, memory: int | None = None) -> None:
     """Refuse what an index for updates cannot have; raises UsageError."""
     if memory is not None:
-        raise UsageError("an updatable index keeps all walks, and --memory may not; leave one of them out")
+        raise UsageError(f"an updatable index keeps all walks, and {spelled('memory')} may not; leave one of them out")
     if params.weighted:
-        raise UsageError("an updatable index takes all edges alike; leave --weighted or --updatable out")
+        raise UsageError(
+            f"an updatable index takes all edges alike; leave {spelled('weighted', True)} or "
+            f"{spelled('updatable', True)} out"
+        )
     if params.alpha < LEAST_ALPHA:
         raise UsageError(f"alpha is {params.alpha}; an updatable index needs at least {LEAST_ALPHA}")
 
@@ -114,7 +118,10 @@ def build_updatable(
     total = int(places[-1])
     steps = int(total * (1 / params.alpha - 1))
     needs = {f"drawing {total:,} walks": BYTES_PER_WALK * total + BYTES_PER_STEP * steps}
-    check_host(needs | {"slot tables": BYTES_PER_EDGE * graph.m}, "raise --epsilon, or leave --updatable out")
+    check_host(
+        needs | {"slot tables": BYTES_PER_EDGE * graph.m},
+        f"raise {spelled('epsilon')}, or leave {spelled('updatable', True)} out",
+    )
     key, (tables, _) = key_of(params, seed), tables_of(graph, threads)
     moves, vertices, ends = paths_on(key, tables, walks, places, threads)
     paths = sizes._replace(moves=moves, vertices=vertices)

@@ -7,10 +7,10 @@ from typing import Any
 from gpukit.cli.configuration import NAME, OWN_OPTIONS, command_options, words
 from gpukit.errors import InputError
 from gpukit.papers.report.items import DENSITY, ITEMS
-from gpukit.wording import of_commands
+from gpukit.wording import facing
 
 
-@of_commands()
+@facing("workflow")
 def check_paper(config: Mapping[str, Any]) -> None:
     """Check the measures and experiments behind a paper's tables and figures.
 
