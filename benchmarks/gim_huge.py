@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from gpukit.cli.doctor import versions
-from gpukit.cli.gim_common import optimism_of
 from gpukit.device.arrays import on_gpu, xp
 from gpukit.device.memory import gpu_free_bytes
 from gpukit.device.select import choose
@@ -30,6 +29,7 @@ from gpukit.graph.probabilities import drawn_stored, parse_weights
 from gpukit.papers.bench.graphs import PART, rmat_graph
 from gpukit.papers.bench.machine import peak_memory, timed_phases
 from gpukit.papers.cli.bench_record import command_line
+from gpukit.parameters.option import declared
 from gpukit.worlds.tables import build_tables
 
 PHASES = ("sampling", "selection", "bounds", "judging")
@@ -70,7 +70,8 @@ def main() -> int:
         start = perf_counter()
         graph = weighted(plain, parse_weights(word, asked.seed))
         tables = build_tables(graph)
-        params = Params(k=asked.k, epsilon=asked.epsilon, optimism=optimism_of(asked.optimism), seed=asked.seed)
+        optimism = declared(Params)["optimism"].of_word(asked.optimism)
+        params = Params(k=asked.k, epsilon=asked.epsilon, optimism=optimism, seed=asked.seed)
         ready, free = perf_counter() - start, gpu_free_bytes()
         print(f"{word}: tables in {ready:.1f} s", flush=True)
 

@@ -24,11 +24,11 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
-from gpukit import settings
 from gpukit.artifacts import read_graph_file
 from gpukit.cli.doctor import versions
 from gpukit.files import replacing
 from gpukit.papers.cli.bench_record import command_line
+from gpukit.parameters.gim import Params
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 UNDIRECTED = {"NetHEPT", "NetPHY"}
@@ -270,7 +270,7 @@ def table(cells: dict[str, dict[str, Any]]) -> str:
                 continue
             best = max(rivals, key=rivals.__getitem__)
             losses[name] = 1 - cell["gim"]["spread"] / rivals[best]
-            if (cell["gim"].get("optimism") or 0) > settings.GIM_OPTIMISM:
+            if (cell["gim"].get("optimism") or 0) > Params.optimism:
                 warned.append(name)
             mark = "¹" * without + "²" * any(one not in cell for one in known)
             gain = f"{-100 * losses[name]:+.2f}".replace("-0.00", "0.00").replace("+0.00", "0.00").replace("-", "−")

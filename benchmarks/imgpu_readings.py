@@ -22,7 +22,7 @@ from gpukit.graph.csr import Weights
 from gpukit.graph.read.formats import read_edges
 from gpukit.imgpu import Params, maximise
 from gpukit.papers.cli.bench_record import command_line
-from gpukit.settings import IMGPU_WORLDS
+from gpukit.parameters.imgpu import USUAL_WORLDS
 
 K, RANDOM_SETS, RUNS = 50, 20, 20_000
 READINGS = {
@@ -43,7 +43,7 @@ def main() -> int:
         listed = read_edges(path, weights=False)
         for reading, options in READINGS.items():
             graph = build_graph(listed.u, listed.v, weights=Weights("const", 0.01), **options)
-            chosen = maximise(graph, Params(K, IMGPU_WORLDS, seed=1), device)
+            chosen = maximise(graph, Params(K, USUAL_WORLDS, seed=1), device)
             found = forward_spread(graph, chosen.seeds, runs=RUNS, seed=1, device=device)
             others = [forward_spread(graph, random(graph, K, s), runs=RUNS, device=device) for s in range(RANDOM_SETS)]
             facts = {"name": path.name.split(".")[0], "reading": reading, "n": graph.n, "m": graph.m}
@@ -54,7 +54,7 @@ def main() -> int:
         "command": command_line("python benchmarks/imgpu_readings.py", sys.argv[1:]),
         "device": device.record(),
         "versions": versions(),
-        "params": {"k": K, "p": 0.01, "worlds": IMGPU_WORLDS, "runs": RUNS, "random_sets": RANDOM_SETS, "seed": 1},
+        "params": {"k": K, "p": 0.01, "worlds": USUAL_WORLDS, "runs": RUNS, "random_sets": RANDOM_SETS, "seed": 1},
         "runs": runs,
     }
     text = json.dumps(record, indent=1) + "\n"

@@ -6,6 +6,8 @@ to Python, too; so an ``except ValueError`` around code that raises one of these
 A message names options by :func:`gpukit.wording.spelled`: as the command line does, or as Python.
 """
 
+from gpukit.wording import spelled
+
 
 class GpukitError(Exception):
     """Base of all errors that end a command with one line instead of a traceback."""
@@ -23,6 +25,27 @@ class UsageError(GpukitError, ValueError):
     """An option, parameter or combination of them is not allowed."""
 
     exit_code = 2
+
+
+class BadValue(UsageError):
+    """A value that a parameter does not take; whoever prints it names the parameter as its reader does.
+
+    Parameters
+    ----------
+    field : str
+        The parameter.
+    value : object
+        What was given.
+    allowed : str
+        What is allowed, and what to do.
+    """
+
+    def __init__(self, field: str, value: object, allowed: str) -> None:
+        super().__init__(field, value, allowed)
+        self.field, self.value, self.allowed = field, value, allowed
+
+    def __str__(self) -> str:
+        return f"{spelled(self.field)} is {self.value}; {self.allowed}"
 
 
 class WrongType(UsageError, TypeError):

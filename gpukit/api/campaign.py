@@ -6,35 +6,36 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
-from gpukit import settings
-from gpukit.api.arguments import flag, number, optional, unfit, whole
 from gpukit.api.campaign_run import (
+    WORLDS,
     check_free,
-    check_worlds,
     checked,
     priced,
     record_of,
-    settings_of,
     simulate,
     tell_of_first,
     use_device,
 )
 from gpukit.api.graph import Graph
 from gpukit.api.in_memory import GraphLike, as_graph, open_graph
+from gpukit.api.keywords import keywords
 from gpukit.api.results import Content, Label, cut
-from gpukit.api.session import DeviceName, Progress, Session
+from gpukit.api.session import DeviceName, Session, Where, split
 from gpukit.api.vertices import Vertices, costs_of, internal
 from gpukit.errors import GpukitError, UsageError
 from gpukit.graph.lines import quoted
+from gpukit.parameters.merit import Certificate, Ids, Params, Residual, Update
+from gpukit.parameters.spread import Model
+from gpukit.parameters.values import flag, unfit
 from gpukit.wording import counted, spelled
 
 if TYPE_CHECKING:
     import numpy as np
 
     from gpukit.artifacts import Artifact
-    from gpukit.merit import Params, Round
+    from gpukit.merit import Round
 
 Prices = Literal["degree", "uniform"] | Mapping[Any, float]
 
@@ -73,6 +74,20 @@ class WorldCampaign:
         return f"WorldCampaign: {where}, {told}, cost {self.cost:,.2f}"
 
 
+class CampaignOptions(Where, total=False):
+    """What is rarely asked of a campaign."""
+
+    update: Update
+    certificate: Certificate
+    lt_residual: Residual | None
+
+
+class SimulationOptions(CampaignOptions, total=False):
+    """What is rarely asked of simulated campaigns."""
+
+    fresh_ids: bool
+
+
 class Campaign(Content):
     """A real campaign: choose a batch of seeds, observe what it activates, until η vertices are active.
 
@@ -90,7 +105,7 @@ class Campaign(Content):
     model : str
         ``ic`` (independent cascade) or ``lt`` (linear threshold).
     epsilon : float
-        Accuracy of a choice, in (0, 1).
+        Accuracy of a choice, in [1e-6, 1).
     costs : str, or mapping of vertices to numbers
         ``degree`` (0.01 + 0.01 · d_out), ``uniform`` (1), or what each vertex costs; 1 if not named.
     update, certificate, lt_residual
@@ -115,6 +130,7 @@ class Campaign(Content):
     (True, 4, 1.0)
     """
 
+    @keywords(Params)
     def __init__(
         self,
         graph: GraphLike,
@@ -122,28 +138,20 @@ class Campaign(Content):
         *,
         weights: str | None = None,
         batch: int | None = None,
-        model: settings.Model = "ic",
-        epsilon: float = settings.MERIT_EPSILON,
-        update: settings.Update = "coupled",
-        certificate: settings.Certificate = "fresh",
-        lt_residual: settings.Residual | None = None,
+        model: Model = "ic",
+        epsilon: float = 0.5,
         costs: Prices = "degree",
-        device: DeviceName = "auto",
-        gpus: int = 1,
-        threads: int | None = None,
         seed: int = 0,
-        progress: Progress = False,
+        **more: Unpack[CampaignOptions],
     ) -> None:
-        asked = {
-            "eta": eta, "batch": batch, "model": model, "epsilon": epsilon, "update": update,
-            "certificate": certificate, "lt_residual": lt_residual,
-        }  # fmt: skip
-        with Session(device=device, gpus=gpus, threads=threads, seed=whole("seed", seed), progress=progress) as session:
-            opened, params = _asked(session, graph, weights, asked, costs, False)
-        self._where: dict[str, Any] = {"device": device, "gpus": gpus, "threads": threads, "progress": progress}
+        where, asked = split(more)
+        params = Params(eta, batch, model, epsilon, seed=seed, **asked)
+        with Session(seed=seed, **where) as session:
+            opened, params = _asked(session, graph, weights, params, costs)
+        self._where: Where = where
         self._begin(session, opened, params, [])
 
-    def _begin(self, session: Session, opened: Graph, params: "Params", rounds: "list[Round]") -> None:
+    def _begin(self, session: Session, opened: Graph, params: Params, rounds: "list[Round]") -> None:
         self._opened: Graph | None = opened
         self._graph: Any = session.graph
         self._made = {name: getattr(session, name) for name in ("params", "inputs", "seed")}
@@ -162,7 +170,7 @@ class Campaign(Content):
     ) -> "Campaign":
         """Return a campaign that was saved, which goes on if its graph is given."""
         made = cls.__new__(cls)
-        made._where = {"device": device, "gpus": 1, "threads": None, "progress": False}
+        made._where = {"device": cast(DeviceName, device)}
         made._engine, made._state, made._opened, made._graph, made.details = None, artifact, None, None, {}
         made._rounds = []
         if graph is None or artifact.arrays["worlds"].tolist() != [-1]:
@@ -334,8 +342,7 @@ class Campaign(Content):
         raise UsageError("the campaign was loaded without its graph; load it by gpukit.load(path, graph=…) to go on")
 
     def _session(self) -> Session:
-        where = {name: self._where[name] for name in ("device", "gpus", "threads", "progress")}
-        session = Session(seed=self._made["seed"], **where)
+        session = Session(seed=self._made["seed"], **self._where)
         session.graph, session.labels = self._graph, self._graph.labels
         session.params, session.inputs = self._made["params"], self._made["inputs"]
         return session
@@ -378,15 +385,12 @@ class Campaign(Content):
 
 
 def _asked(
-    session: Session, graph: GraphLike, weights: str | None, asked: dict[str, Any], costs: Any, fresh_ids: bool
+    session: Session, graph: GraphLike, weights: str | None, params: Params, costs: Any
 ) -> "tuple[Graph, Params]":
     """Return the graph and the checked parameters, which join those of the session."""
-    asked |= {"eta": whole("eta", asked["eta"]), "batch": optional(whole, "batch", asked["batch"])}
-    asked["epsilon"] = number("epsilon", asked["epsilon"])
-    wanted = settings_of(asked, fresh_ids)
-    session.params = {**wanted, "costs": costs if isinstance(costs, str) else "file"}
+    session.params = {**params.record(), "costs": costs if isinstance(costs, str) else "file"}
     opened = open_graph(session, graph, weights)
-    if wanted["model"] == "ic":
+    if params.model == "ic":
         session.tables = opened.tables()
     from gpukit.merit import Costs
 
@@ -398,29 +402,23 @@ def _asked(
         prices = Costs.degree(session.graph) if costs == "degree" else Costs.uniform(session.graph)
     else:
         prices = priced(costs_of(session.graph, costs, session.inputs))
-    return opened, checked(session, wanted, prices)
+    return opened, checked(session, params, prices)
 
 
+@keywords(Params, fresh_ids=False)
 def seed_minimization(
     graph: GraphLike,
     eta: int,
     *,
     weights: str | None = None,
     batch: int | None = None,
-    model: settings.Model = "ic",
-    epsilon: float = settings.MERIT_EPSILON,
-    update: settings.Update = "coupled",
-    fresh_ids: bool = False,
-    certificate: settings.Certificate = "fresh",
-    lt_residual: settings.Residual | None = None,
+    model: Model = "ic",
+    epsilon: float = 0.5,
     costs: Prices = "degree",
     worlds: int = 1,
     replay: Iterable[Vertices] | None = None,
-    device: DeviceName = "auto",
-    gpus: int = 1,
-    threads: int | None = None,
     seed: int = 0,
-    progress: Progress = False,
+    **more: Unpack[SimulationOptions],
 ) -> Campaign:
     """Simulate campaigns in which seeds are chosen round by round until η vertices are active: ``gpukit merit run``.
 
@@ -455,16 +453,14 @@ def seed_minimization(
     >>> campaign.seeds, campaign.activated
     (['hub'], 4)
     """
-    asked = {
-        "eta": eta, "batch": batch, "model": model, "epsilon": epsilon, "update": update,
-        "certificate": certificate, "lt_residual": lt_residual,
-    }  # fmt: skip
-    with Session(device=device, gpus=gpus, threads=threads, seed=whole("seed", seed), progress=progress) as session:
-        worlds, fresh_ids = whole("worlds", worlds), flag("fresh_ids", fresh_ids)
-        check_worlds(worlds)
+    where, asked = split(more)
+    ids: Ids = "fresh" if flag("fresh_ids", asked.pop("fresh_ids")) else "kept"
+    params = Params(eta, batch, model, epsilon, ids=ids, seed=seed, **asked)
+    worlds = WORLDS.checked(worlds)
+    with Session(seed=seed, **where) as session:
         if replay is not None and worlds > 1:
             raise UsageError(f"{spelled('replay')} is one campaign; leave {spelled('worlds')} out")
-        _, params = _asked(session, graph, weights, asked, costs, fresh_ids)
+        _, params = _asked(session, graph, weights, params, costs)
         session.params["worlds"] = worlds
         record = None
         if replay is not None:

@@ -1,16 +1,17 @@
 """What the commands of ``gpukit merit`` and campaigns in Python share: what is asked, where it runs, and simulation."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from gpukit import settings
 from gpukit.api.session import Session
 from gpukit.api.vertices import COST_DECIMALS
 from gpukit.errors import InputError, UsageError
+from gpukit.parameters.merit import Params
+from gpukit.parameters.option import Option, parameter
 from gpukit.wording import counted, spelled
 
 if TYPE_CHECKING:
@@ -19,45 +20,24 @@ if TYPE_CHECKING:
     from gpukit.artifacts import Artifact
     from gpukit.device.select import Device
     from gpukit.graph import csr
-    from gpukit.merit import Costs, Params, Result, Round
+    from gpukit.merit import Costs, Result, Round
     from gpukit.merit.factory import MakeSets
 
 _log = logging.getLogger("gpukit")
 
-MAX_WORLDS = 10**6
+Worlds = Annotated[int, Option("Hidden worlds to run a campaign in.", metavar="W", ge=1, le=10**6)]
+WORLDS = parameter("worlds", Worlds, 1)
 PHASES = ("generate", "update", "judge", "select")
 """What the time of a campaign is made of; the hidden world's own time is left out."""
 MEMBERS_PER_ROOT, SETS_PER_ROUND = 5, 20_000
 """Guesses for the choice of the device."""
 
-USUAL = {
-    "update": settings.default(settings.Update),
-    "certificate": settings.default(settings.Certificate),
-    "lt_residual": None,
-}
-"""What only ablations ask for in another way."""
 
-
-def settings_of(asked: Mapping[str, Any], fresh_ids: bool = False) -> dict[str, Any]:
-    """Return what decides a campaign, but for the costs; raises UsageError for an option that the model has not."""
-    asked = {**USUAL, **asked}
-    if asked["lt_residual"] is not None and asked["model"] == "ic":
-        raise UsageError(
-            f"{spelled('lt_residual')} belongs to {spelled('model', 'lt')}, and the model is ic; leave it out "
-            "or change the model"
-        )
-    wanted = {name: asked[name] for name in ("eta", "batch", "model", "epsilon", "update")}
-    wanted |= {"ids": "fresh" if fresh_ids else "kept", "certificate": asked["certificate"]}
-    return wanted | {"lt_residual": asked["lt_residual"] or settings.default(settings.Residual)}
-
-
-def checked(session: Session, wanted: dict[str, Any], costs: "Costs") -> "Params":
-    """Return the parameters of a campaign, checked; where no batch is named, that is 1 until :func:`use_device`."""
-    from gpukit.merit import Params
+def checked(session: Session, params: Params, costs: "Costs") -> Params:
+    """Return the parameters of a campaign, checked; the batch may be None until :func:`use_device`."""
     from gpukit.merit.problem import check
 
-    named = wanted | {"batch": 1 if wanted["batch"] is None else wanted["batch"]}
-    params = Params(**named, costs=costs, seed=session.seed)
+    params = replace(params, costs=costs)
     check(session.graph, params)
     return params
 
@@ -69,14 +49,8 @@ def priced(values: "np.ndarray") -> "Costs":
     return Costs(values, Decimal(1).scaleb(-COST_DECIMALS), "file")
 
 
-def check_worlds(worlds: int) -> None:
-    """Check the number of hidden worlds; raises UsageError."""
-    if not 1 <= worlds <= MAX_WORLDS:
-        raise UsageError(f"{spelled('worlds')} is {worlds}; 1 to {MAX_WORLDS} are allowed")
-
-
 def use_device(
-    session: Session, params: "Params", worlds: int = 1, *, make_sets: "MakeSets | None" = None
+    session: Session, params: Params, worlds: int = 1, *, make_sets: "MakeSets | None" = None
 ) -> "tuple[Device, Params]":
     """Choose the device by the sets that campaigns need, roughly, and load compiled code there.
 
@@ -88,13 +62,11 @@ def use_device(
             f"{spelled('gpus')} is {session.gpus}; a campaign runs on one GPU, run several worlds side by side instead"
         )
     roots = session.graph.n / params.eta
-    unnamed = session.params["batch"] is None
-    guess = settings.MERIT_BATCH if unnamed else params.batch
-    rounds = params.eta / (4 * guess) + 5
-    work = worlds * rounds * SETS_PER_ROUND * roots * MEMBERS_PER_ROOT / guess * 4
+    rounds = params.eta / (4 * params.size) + 5
+    work = worlds * rounds * SETS_PER_ROUND * roots * MEMBERS_PER_ROOT / params.size * 4
     device = session.use_device(work=work)
     session.load(lambda: _load(session.graph, params, device, make_sets))
-    if unnamed:
+    if params.batch is None:
         from gpukit.merit.batch import expected_batch
 
         with session.phase("generate"):
@@ -107,21 +79,20 @@ def use_device(
     return device, params
 
 
-def _load(graph: "csr.Graph", asked: "Params", device: "Device", make_sets: "MakeSets | None") -> None:
+def _load(graph: "csr.Graph", asked: Params, device: "Device", make_sets: "MakeSets | None") -> None:
     """Load compiled code with a campaign on one edge."""
     from gpukit.graph.trifle import one_edge
-    from gpukit.merit import Params, SimulatedWorld, factory, simulate
+    from gpukit.merit import SimulatedWorld, factory, simulate
 
     edge = one_edge(graph, vertices=3)
-    same = ("update", "ids", "certificate", "lt_residual")
-    params = Params(3, 1, asked.model, **{name: getattr(asked, name) for name in same})
+    params = replace(asked, eta=3, batch=1, epsilon=Params.epsilon, costs=None, seed=0)
     world = SimulatedWorld(edge, asked.model, 0)
     simulate(edge, params, world, device, make_sets=make_sets or factory.make_sets)
 
 
 def simulate(
     session: Session,
-    params: "Params",
+    params: Params,
     *,
     worlds: int = 1,
     record: "Sequence[np.ndarray] | None" = None,

@@ -11,8 +11,11 @@ from gpukit.api.results import another_graph
 from gpukit.api.session import Session
 from gpukit.artifacts import Artifact
 from gpukit.errors import InputError, UsageError
-from gpukit.merit import Costs, Params, Round
+from gpukit.merit import Costs, Round
 from gpukit.merit.problem import check
+from gpukit.parameters.merit import Params
+from gpukit.parameters.option import declared
+from gpukit.wording import facing
 
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
@@ -27,8 +30,6 @@ _NUMBERS = {
     "judged": "judged",
 }
 """Datasets of the artifact, and the fields of a round that they hold."""
-
-_SETTINGS = ("eta", "batch", "model", "epsilon", "update", "ids", "certificate", "lt_residual")
 
 
 def stored(session: Session, asked: Params, costs: Costs, campaigns: Sequence[tuple[int, Sequence[Round]]]) -> Artifact:
@@ -49,8 +50,13 @@ def stored(session: Session, asked: Params, costs: Costs, campaigns: Sequence[tu
     }
     if costs.scheme == "file":
         arrays["prices"] = costs.values
-    attributes = {name: getattr(asked, name) for name in _SETTINGS}
-    attributes |= {"n": graph.n, "costs": costs.scheme, "unit": str(costs.unit), "graph": session.inputs["graph"]}
+    attributes = {
+        **asked.record(),
+        "n": graph.n,
+        "costs": costs.scheme,
+        "unit": str(costs.unit),
+        "graph": session.inputs["graph"],
+    }
     attributes["pending"] = bool(rounds) and rounds[-1].activated is None
     return session.artifact("campaign", arrays, attributes)
 
@@ -75,10 +81,13 @@ def restored(path: Path, artifact: Artifact, graph: "Graph", digest: str) -> tup
     else:
         costs = Costs.degree(graph) if a["costs"] == "degree" else Costs.uniform(graph)
     try:
-        asked = Params(**{name: a[name] for name in _SETTINGS}, costs=costs, seed=artifact.seed or 0)
+        said = {name: a[name] for name, one in declared(Params).items() if one.option.decides}
+        said["lt_residual"] = a["lt_residual"] if a["model"] == "lt" else None
+        asked = Params(**said, costs=costs, seed=artifact.seed or 0)
         check(graph, asked)
-    except UsageError as error:  # what a person may not ask for is no use of an option here
-        raise InputError(f"{path}: {error}") from None
+    except UsageError as error:
+        with facing("python"):  # the file says it, and no option
+            raise InputError(f"{path}: {error}") from None
     rounds = []
     for r in range(len(arrays["cost"])):
         batch = seeds[arrays["batch_begin"][r] : arrays["batch_begin"][r + 1]].astype(np.int32)

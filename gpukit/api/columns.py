@@ -4,8 +4,8 @@ import importlib
 from collections.abc import Callable, Iterable, Mapping, Set, Sized
 from typing import TYPE_CHECKING, Any
 
-from gpukit.api.arguments import type_of
 from gpukit.errors import UsageError, WrongType
+from gpukit.parameters.values import type_of
 
 if TYPE_CHECKING:
     import numpy as np

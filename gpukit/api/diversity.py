@@ -1,17 +1,18 @@
 """Whose friends fall into the most separate circles: structural diversity."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from gpukit import settings
-from gpukit.api.arguments import flag, optional, whole
 from gpukit.api.in_memory import GraphLike, open_graph
+from gpukit.api.keywords import keywords
 from gpukit.api.results import Diversity
-from gpukit.api.session import DeviceName, Progress, Session
-from gpukit.api.vertices import at_most
+from gpukit.api.session import Session, Where
+from gpukit.parameters.diversity import USUAL_T, Context, Params
+from gpukit.parameters.option import length_of
+from gpukit.parameters.values import flag
 
 if TYPE_CHECKING:
     from gpukit.artifacts import Artifact
-    from gpukit.diversity import Params, Result
+    from gpukit.diversity import Result
     from gpukit.graph.csr import Graph
 
 VISITS_PER_ARC = 8
@@ -27,7 +28,7 @@ def make_undirected(session: Session, graph: "Graph", undirected: bool) -> bool:
 
 
 def search(
-    session: Session, params: "Params", t: int, among: range, *, balance: str = "dynamic", full: bool = False
+    session: Session, params: Params, t: int, among: range, *, balance: str = "dynamic", full: bool = False
 ) -> "tuple[Artifact, Result, dict[str, Any]]":
     """Return the vertices of ``among`` with the most contexts, as an artifact and as they are, and their record."""
     from gpukit.diversity import make_network, search
@@ -44,7 +45,7 @@ def search(
     return artifact, found, record
 
 
-def diversity_artifact(session: Session, params: "Params", found: "Result") -> "Artifact":
+def diversity_artifact(session: Session, params: Params, found: "Result") -> "Artifact":
     """Return what was found as an artifact."""
     graph = session.graph
     arrays = {"vertices": graph.numbers(found.vertices), "internal": found.vertices, "scores": found.scores}
@@ -55,7 +56,7 @@ def diversity_artifact(session: Session, params: "Params", found: "Result") -> "
         return session.artifact("diversity", arrays, attributes)
 
 
-def answer(session: Session, params: "Params", found: "Result") -> "tuple[Artifact, dict[str, Any]]":
+def answer(session: Session, params: Params, found: "Result") -> "tuple[Artifact, dict[str, Any]]":
     """Return what was found as an artifact, and its record."""
     graph = session.graph
     artifact = diversity_artifact(session, params, found)
@@ -70,18 +71,16 @@ def answer(session: Session, params: "Params", found: "Result") -> "tuple[Artifa
     return artifact, {"top": top, "scored": found.scored}
 
 
+@keywords()
 def structural_diversity(
     graph: GraphLike,
-    k: int = settings.DIVERSITY_K,
+    k: int = Params.k,
     *,
-    model: settings.Context = settings.DIVERSITY_MODEL,
+    model: Context = Params.model,
     t: int | None = None,
     undirected: bool = False,
     full: bool = False,
-    device: DeviceName = "auto",
-    gpus: int = 1,
-    threads: int | None = None,
-    progress: Progress = False,
+    **where: Unpack[Where],
 ) -> Diversity:
     """Find the t vertices with the most circles among their neighbours, and these circles: ``gpukit diversity search``.
 
@@ -116,18 +115,12 @@ def structural_diversity(
     >>> gk.structural_diversity(nx.karate_club_graph(), k=3, model="comp", t=2).scores
     {0: 2, 1: 1}
     """
-    with Session(device=device, gpus=gpus, threads=threads, progress=progress) as session:
-        session.params = {"model": model, "k": whole("k", k), "undirected": flag("undirected", undirected)}
-        full = flag("full", full)
+    with Session(**where) as session:
+        params, full = Params(model, k), flag("full", full)
+        session.params = {**params.record(), "undirected": flag("undirected", undirected)}
         open_graph(session, graph, transpose=False)
         directed = make_undirected(session, session.graph, undirected)
-        from gpukit.diversity import Params
-        from gpukit.diversity.problem import check_t
-
-        params = Params(model, session.params["k"])
         n = session.graph.n
-        length = at_most(optional(whole, "t", t), settings.DIVERSITY_T, n)
-        check_t(length, n)
-        session.params["t"] = length
+        length = session.params["t"] = length_of("t", t, USUAL_T, n)
         artifact, _, record = search(session, params, length, range(n), full=full)
         return Diversity(artifact, record | {"symmetrised": directed}, session.graph)

@@ -1,16 +1,17 @@
 """Circles of every size at once: an index from which structural diversity is answered in milliseconds."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from gpukit import settings
-from gpukit.api.arguments import flag, optional, whole
 from gpukit.api.diversity import diversity_artifact, make_undirected
 from gpukit.api.graph import Graph
 from gpukit.api.in_memory import GraphLike, as_graph, open_graph
+from gpukit.api.keywords import keywords
 from gpukit.api.results import Content, Diversity, another_graph
-from gpukit.api.session import DeviceName, Progress, Session
-from gpukit.api.vertices import at_most
+from gpukit.api.session import Session, Where
 from gpukit.errors import UsageError
+from gpukit.parameters.diversity import USUAL_T, Context, Params
+from gpukit.parameters.option import length_of
+from gpukit.parameters.values import flag
 from gpukit.wording import spelled
 
 if TYPE_CHECKING:
@@ -104,17 +105,9 @@ class DiversityIndex(Content):
     ({0: 2, 1: 1}, {0: 1})
     """
 
-    def __init__(
-        self,
-        graph: GraphLike,
-        *,
-        undirected: bool = False,
-        device: DeviceName = "auto",
-        gpus: int = 1,
-        threads: int | None = None,
-        progress: Progress = False,
-    ) -> None:
-        with Session(device=device, gpus=gpus, threads=threads, progress=progress) as session:
+    @keywords()
+    def __init__(self, graph: GraphLike, *, undirected: bool = False, **where: Unpack[Where]) -> None:
+        with Session(**where) as session:
             session.params = {"undirected": flag("undirected", undirected)}
             opened = open_graph(session, graph, transpose=False)
             make_undirected(session, session.graph, undirected)
@@ -154,9 +147,7 @@ class DiversityIndex(Content):
         told = ", ".join(f"{model} to k = {k}" for model, k in self.largest.items())
         return [f"DiversityIndex: {self._opened.n:,} vertices, {told}"]
 
-    def search(
-        self, k: int = settings.DIVERSITY_K, *, model: settings.Context = settings.DIVERSITY_MODEL, t: int | None = None
-    ) -> Diversity:
+    def search(self, k: int = Params.k, *, model: Context = Params.model, t: int | None = None) -> Diversity:
         """Find the t vertices with the most circles, and these: what :func:`structural_diversity` finds.
 
         Parameters
@@ -168,13 +159,10 @@ class DiversityIndex(Content):
         t : int, optional
             Number of vertices to find; 100, or n if smaller, by default.
         """
-        from gpukit.diversity import Params
-
+        params = Params(model, k)
         with Session() as session:
-            undirected = bool(self._artifact.params.get("undirected"))
-            session.params = {"model": model, "k": whole("k", k), "undirected": undirected}
-            params, n = Params(model, session.params["k"]), self._index.n
-            length = session.params["t"] = at_most(optional(whole, "t", t), settings.DIVERSITY_T, n)
+            session.params = {**params.record(), "undirected": bool(self._artifact.params.get("undirected"))}
+            length = session.params["t"] = length_of("t", t, USUAL_T, self._index.n)
             found = self._index.search(params, length)
             graph = self._opened.csr
             session.graph, session.labels = graph, graph.labels

@@ -1,12 +1,12 @@
 """From edges to a graph, for ``graph import`` and for Python: what is asked, what was understood, and the building."""
 
 import logging
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpukit.api.session import Session
 from gpukit.errors import InputError, UsageError
+from gpukit.parameters.graph import Import, Text
 from gpukit.wording import counted, spelled
 
 if TYPE_CHECKING:
@@ -27,41 +27,6 @@ MERGED = {
 """What becomes of parallel edges with weights."""
 
 
-@dataclass(frozen=True)
-class Import:
-    """What is asked of edges.
-
-    Attributes
-    ----------
-    undirected : bool or None
-        Whether each edge stands for both directions; None: as the file says, else not.
-    weights : str
-        Edge probabilities: ``wc``, ``const:P``, ``trivalency``, ``uniform:LO:HI``, ``file`` or ``none``.
-    parallel : str or None
-        What becomes of parallel edges (:func:`parallel_of`).
-    scale : str or None
-        ``max`` or ``in-sum``: make probabilities of counts.
-    vertices : int or None
-        The ids are 0 … N-1, also those without edges.
-    dataset : str or None
-        The file is this one of the catalogue.
-    transpose : bool
-        Whether to keep the in-edges.
-    text : dict
-        What the user says of the file: ``sep``, ``header``, ``columns``, ``ids``, ``format``, ``comment``,
-        ``skip_bad``, ``fold_case`` and ``strip``; None is found by looking.
-    """
-
-    undirected: bool | None = None
-    weights: str = "wc"
-    parallel: str | None = None
-    scale: str | None = None
-    vertices: int | None = None
-    dataset: str | None = None
-    transpose: bool = True
-    text: dict[str, Any] = field(default_factory=dict)
-
-
 def import_edges(
     session: Session, edges: Path, asked: Import, limit: int | None = None
 ) -> "tuple[Graph, dict[str, Any], float]":
@@ -80,8 +45,9 @@ def import_edges(
                 "it; leave it out"
             )
         undirected, vertices = undirected or known.undirected or None, known.vertices
-    said = {name: value for name, value in asked.text.items() if value is not None}
-    parallel = parallel_of(asked.parallel, asked.scale)
+    usual = Text().record()
+    said = {name: value for name, value in asked.text.record().items() if value != usual[name]}
+    parallel = parallel_of(asked.parallel_edges, asked.scale)
     session.params = {"undirected": bool(undirected), "weights": asked.weights, "parallel_edges": parallel}
     session.params |= {"vertices": vertices} | ({"dataset": known.name} if known is not None else {})
     session.params |= ({"scale": asked.scale} if asked.scale is not None else {}) | said
@@ -99,8 +65,6 @@ def import_edges(
             f"{asked.weights}; use file"
         )
     highest = (COUNTS if asked.scale else PROBABILITIES) if scheme.scheme == "file" else 0
-    if vertices is not None and vertices < 1:
-        raise UsageError(f"{spelled('vertices')} is {vertices}; a graph has at least 1")
     with session.phase("read"), session.progress("read") as update:
         listed = read_edges(edges, highest, update, options, limit)
         session.inputs = {} if listed.digest is None else {"edges": listed.digest}

@@ -6,10 +6,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpukit.api.edges import Import, import_edges
+from gpukit.api.edges import import_edges
 from gpukit.api.session import Session
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.memory import EDGE_BYTES, LINE_BYTES, UNEQUAL_BYTES, VERTEX_BYTES
+from gpukit.parameters.graph import Import
 from gpukit.wording import spelled
 
 if TYPE_CHECKING:

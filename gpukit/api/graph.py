@@ -3,14 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from gpukit.api.arguments import flag, optional, text, unfit, whole
-from gpukit.api.edges import Import, import_edges, need_edges, seed_of
+from gpukit.api.edges import import_edges, need_edges, seed_of
+from gpukit.api.keywords import keywords
 from gpukit.api.results import Content, Label, path_of
-from gpukit.api.session import Progress, Session, check_seed
+from gpukit.api.session import Progress, Session, split
 from gpukit.errors import UsageError, WrongType
 from gpukit.graph.lines import quoted
+from gpukit.parameters.graph import Ids, Import, Parallel, Scale, Text
+from gpukit.parameters.option import SEED
+from gpukit.parameters.values import optional, text, unfit, whole
 from gpukit.wording import counted
 
 if TYPE_CHECKING:
@@ -21,9 +24,6 @@ if TYPE_CHECKING:
 
     from gpukit.artifacts import Artifact
     from gpukit.graph import csr
-
-Parallel = Literal["sum", "max", "combine", "first", "merge"]
-Scale = Literal["max", "in-sum"]
 
 
 class Graph(Content):
@@ -168,8 +168,7 @@ class Graph(Content):
         from gpukit.graph.build import transpose
         from gpukit.graph.probabilities import drawn_stored, parse_weights
 
-        seed = whole("seed", seed)
-        check_seed("seed", seed)
+        seed = SEED.checked(seed)
         scheme = parse_weights(text("weights", weights), seed)
         if scheme == self.csr.weights:
             return self
@@ -212,6 +211,22 @@ def read_graph(path: "str | os.PathLike[str]") -> Graph:
     )  # fmt: skip
 
 
+class TextOptions(TypedDict, total=False):
+    """What is rarely said of a file of edges, and where it is read."""
+
+    sep: str | None
+    header: bool | None
+    ids: Ids | None
+    format: str | None
+    comment: str | None
+    skip_bad: int | None
+    fold_case: bool
+    strip: bool
+    threads: int | None
+    progress: Progress
+
+
+@keywords(Text)
 def read_edges(
     path: "str | os.PathLike[str]",
     *,
@@ -225,17 +240,8 @@ def read_edges(
     vertices: int | None = None,
     dataset: str | None = None,
     transpose: bool = True,
-    sep: str | None = None,
-    header: bool | None = None,
-    ids: Literal["integer", "text"] | None = None,
-    format: str | None = None,
-    comment: str | None = None,
-    skip_bad: int | None = None,
-    fold_case: bool = False,
-    strip: bool = False,
-    threads: int | None = None,
     seed: int = 0,
-    progress: Progress = False,
+    **more: Unpack[TextOptions],
 ) -> Graph:
     """Read an edge list, as ``gpukit graph import`` does.
 
@@ -284,29 +290,24 @@ def read_edges(
     >>> gk.read_edges(file, source="from", target="to", weight="strength", undirected=True)
     Graph: 3 vertices, 4 edges, weights file, undirected
     """
+    where, said = split(more)
     if (source is None) != (target is None):
         raise UsageError("give both source and target, or none of them")
     if weight is not None and source is None:
         raise UsageError("weight names a column beside source and target; give these, too")
     wanted = [optional(_column, *one) for one in (("source", source), ("target", target), ("weight", weight))]
     columns = None if source is None else ",".join(quoted(one) for one in wanted if one is not None)
-    said = {"sep": optional(text, "sep", sep), "header": optional(flag, "header", header), "columns": columns}
-    if ids not in (None, "integer", "text"):
-        raise UsageError(f"ids is {ids!r}; integer and text are allowed")
     asked = Import(
-        optional(flag, "undirected", undirected),
-        optional(text, "weights", weights) or ("wc" if weight is None else "file"),
-        parallel_edges,
-        scale,
-        optional(whole, "vertices", vertices),
-        optional(text, "dataset", dataset),
-        flag("transpose", transpose),
-        said
-        | {"ids": ids, "format": optional(text, "format", format), "comment": optional(text, "comment", comment)}
-        | {"skip_bad": optional(whole, "skip_bad", skip_bad)}
-        | {"fold_case": flag("fold_case", fold_case) or None, "strip": flag("strip", strip) or None},
+        undirected=undirected,
+        weights=optional(text, "weights", weights) or ("wc" if weight is None else "file"),
+        parallel_edges=parallel_edges,
+        scale=scale,
+        vertices=vertices,
+        dataset=dataset,
+        transpose=transpose,
+        text=Text(columns=columns, **said),
     )
-    with Session(threads=threads, seed=whole("seed", seed), progress=progress) as session:
+    with Session(seed=SEED.checked(seed), **where) as session:
         graph, _, _ = import_edges(session, path_of(path), asked)
         need_edges(graph)
         return Graph(graph, params=session.params, inputs=session.inputs, seed=seed_of(session))

@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from gpukit.api.arguments import flag, optional, text, type_of, whole
 from gpukit.api.columns import array_of, table_of
 from gpukit.api.edges import build, need_edges, parallel_of, seed_of
-from gpukit.api.graph import Graph, Parallel, Scale
+from gpukit.api.graph import Graph
 from gpukit.api.session import Session
 from gpukit.errors import InputError, UsageError, WrongType
+from gpukit.parameters.graph import Import, Parallel, Scale
+from gpukit.parameters.option import declared
+from gpukit.parameters.values import flag, optional, text, type_of, whole
 from gpukit.wording import spelled
 
 if TYPE_CHECKING:
@@ -320,9 +322,7 @@ def _from_arrays(
             raise UsageError(
                 f"{spelled('vertices')} goes with whole numbers, and the ids of these edges are names; leave it out"
             )
-        if whole("vertices", vertices) < 1:
-            raise UsageError(f"{spelled('vertices')} is {vertices}; a graph has at least 1")
-        found = replace(found, n=int(vertices))
+        found = replace(found, n=declared(Import)["vertices"].checked(vertices))
     return _made(found, weights, parallel, undirected, seed, scale)
 
 

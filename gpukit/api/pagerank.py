@@ -3,22 +3,23 @@
 import logging
 from collections.abc import Iterable, Mapping
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from gpukit import settings
-from gpukit.api.arguments import flag, number, optional, text, type_of, whole
 from gpukit.api.everybody import KIND, write_all
 from gpukit.api.graph import Graph, read_graph
 from gpukit.api.in_memory import GraphLike, as_graph, open_graph
+from gpukit.api.keywords import keywords
 from gpukit.api.pagerank_answers import among_of, answer, answers_artifact
-from gpukit.api.pagerank_index import INDEX_VISITS, RANK_VISITS, check_memory, index, index_artifact, index_of, rank
+from gpukit.api.pagerank_index import INDEX_VISITS, RANK_VISITS, index, index_artifact, index_of, rank
 from gpukit.api.parts import part_of
 from gpukit.api.resident import open_files
 from gpukit.api.results import Answer, Content, Label, TopK, another_graph, path_of
-from gpukit.api.session import DeviceName, Progress, Session
-from gpukit.api.vertices import Vertices, at_most, internal, is_label, weights_of
+from gpukit.api.session import DeviceName, Session, Where
+from gpukit.api.vertices import Vertices, internal, is_label, weights_of
 from gpukit.errors import UsageError, WrongType
-from gpukit.settings import Depth, Stop
+from gpukit.parameters.kpar import DEPTH, MEMORY, STOP, USUAL_K, Depth, Params, Stop
+from gpukit.parameters.option import SEED, length_of
+from gpukit.parameters.values import flag, optional, text, type_of
 
 if TYPE_CHECKING:
     import os
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from gpukit.device.select import Device
     from gpukit.kpar.engine import Engine
     from gpukit.kpar.index.build import Index
-    from gpukit.kpar.problem import Params, Result, Sources
+    from gpukit.kpar.problem import Result, Sources
 
 _log = logging.getLogger("gpukit")
 
@@ -85,50 +86,44 @@ class PageRankIndex(Content):
     _files: "tuple[Path, Path] | None" = None
     _read = False
 
+    @keywords()
     def __init__(
         self,
         graph: GraphLike,
         *,
-        alpha: float = settings.KPAR_ALPHA,
-        epsilon: float = settings.KPAR_EPSILON,
+        alpha: float = Params.alpha,
+        epsilon: float = Params.epsilon,
         weights: str | None = None,
         weighted: bool = False,
         hubs: bool = False,
         adaptive: bool = True,
         memory: int | None = None,
         updatable: bool = False,
-        device: DeviceName = "auto",
-        gpus: int = 1,
-        threads: int | None = None,
         seed: int = 0,
-        progress: Progress = False,
+        **where: Unpack[Where],
     ) -> None:
-        alpha, epsilon, weighted = number("alpha", alpha), number("epsilon", epsilon), flag("weighted", weighted)
+        params = Params(alpha, epsilon, weighted)
         hubs, adaptive, updatable = flag("hubs", hubs), flag("adaptive", adaptive), flag("updatable", updatable)
-        memory = optional(whole, "memory", memory)
-        self._where: dict[str, Any] = {"gpus": gpus, "threads": threads, "progress": progress}
-        with Session(device=device, seed=whole("seed", seed), **self._where) as session:
-            session.params = {"alpha": alpha, "epsilon": epsilon, "hubs": hubs, "adaptive": adaptive}
-            session.params["weighted"] = weighted
-            check_memory(memory)
+        memory = MEMORY.checked(memory)
+        self._where: dict[str, Any] = {**where}
+        device = self._where.pop("device")
+        with Session(device=device, seed=SEED.checked(seed), **self._where) as session:
+            session.params = {**params.record(), "hubs": hubs, "adaptive": adaptive}
             self._opened = open_graph(session, graph, weights)
-            from gpukit.kpar.problem import Params
-
-            params = Params(alpha, epsilon, weighted)
             if updatable:
                 self._artifact, self._index = self._updatable(session, params, hubs, adaptive, memory)
             else:
                 work = (INDEX_VISITS + RANK_VISITS) * session.graph.m
-                where = session.use_device(device, work=work)
-                order = rank(session, where, params).order
+                placed = session.use_device(device, work=work)
+                order = rank(session, placed, params).order
                 self._artifact, self._index = index(
-                    session, where, order, params, hubs=hubs, adaptive=adaptive, memory=memory
+                    session, placed, order, params, hubs=hubs, adaptive=adaptive, memory=memory
                 )
         self._ready(device, session.graph)
 
     @staticmethod
     def _updatable(
-        session: Session, params: "Params", hubs: bool, adaptive: bool, memory: int | None
+        session: Session, params: Params, hubs: bool, adaptive: bool, memory: int | None
     ) -> "tuple[Artifact, Index]":
         """Make an index that follows its graph."""
         from gpukit.api.pagerank_update import resized
@@ -374,9 +369,8 @@ class PageRankIndex(Content):
         """
         if is_label(sources) or isinstance(sources, Mapping) or not hasattr(sources, "__iter__"):
             raise WrongType(f"sources is {type_of(sources)}; give a list, or one source to top_k")
-        if depth not in settings.choices(Depth):
-            raise UsageError(f"depth {depth!r} is unknown; choose refined, auto or end")
-        from gpukit.kpar.problem import Sources, check_k
+        depth = DEPTH.checked(depth)
+        from gpukit.kpar.problem import Sources
 
         self._follow()
         graph, asked = self._opened.csr, self._index.params
@@ -386,15 +380,14 @@ class PageRankIndex(Content):
                 sources._check_graph(graph, digest, "sources")
             listed = None if among is None else internal(graph, among, "among", none=False, digest=digest)
             k_max = graph.n if listed is None else len(listed)
-            length = at_most(optional(whole, "k", k), settings.KPAR_K, k_max)
-            check_k(length, graph.n)
+            what = "the number of vertices" if listed is None else "the vertices that answers may name"
+            length = length_of("k", k, USUAL_K, k_max, what)
             queries = [Sources.weighted(*weights_of(graph, one, "source")) for one in sources]
             if not queries:
                 raise UsageError("there are no sources; give at least one")
             together = Sources.together(queries)
             session.inputs = {"graph": digest, "index": self.digest}
-            session.params = {"k": length, "depth": depth, "bounds": "exact", "alpha": asked.alpha}
-            session.params |= {"epsilon": asked.epsilon, "weighted": asked.weighted}
+            session.params = {"k": length, "depth": depth, "bounds": "exact", **asked.record()}
             named = None
             if listed is not None:
                 session.params["among"] = len(listed)
@@ -459,24 +452,20 @@ class PageRankIndex(Content):
         6
         """
         from gpukit.artifacts.batches import check_called_parquet, check_parquet, check_table_replaced
-        from gpukit.kpar.problem import check_k
 
         check_parquet()
         out = path_of(path)
         if not flag("force", force):
             check_table_replaced(out, KIND, "write_all()")
         check_called_parquet(out)
-        if depth not in settings.choices(Stop):
-            raise UsageError(f"depth {depth!r} is unknown here; choose refined or auto")
+        depth = STOP.checked(depth)
         self._follow()
         graph, asked = self._opened.csr, self._index.params
         with Session(device=self._device, seed=0, **self._where) as session:
             session.graph, session.labels = graph, graph.labels
-            length = at_most(optional(whole, "k", k), settings.KPAR_K, graph.n)
-            check_k(length, graph.n)
+            length = length_of("k", k, USUAL_K, graph.n)
             session.inputs = {"graph": self._opened.digest, "index": self.digest}
-            session.params = {"k": length, "depth": depth, "alpha": asked.alpha, "epsilon": asked.epsilon}
-            session.params |= {"weighted": asked.weighted}
+            session.params = {"k": length, "depth": depth, **asked.record()}
             in_part, first, last = part_of(optional(text, "part", part), graph.n, "vertices")
             session.params |= in_part
             with self._one_at_a_time:

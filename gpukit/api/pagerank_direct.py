@@ -2,25 +2,25 @@
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from gpukit import settings
-from gpukit.api.arguments import flag, number, optional, whole
 from gpukit.api.in_memory import GraphLike, open_graph
 from gpukit.api.pagerank import Source
 from gpukit.api.pagerank_answers import answers_artifact
 from gpukit.api.results import TopK
 from gpukit.api.session import Progress, Session
-from gpukit.api.vertices import at_most, weights_of
+from gpukit.api.vertices import weights_of
 from gpukit.errors import UsageError
+from gpukit.parameters.kpar import USUAL_K, Params
+from gpukit.parameters.option import SEED, length_of
 
 if TYPE_CHECKING:
     from gpukit.device.select import Device
-    from gpukit.kpar.problem import Params, Result, Sources
+    from gpukit.kpar.problem import Result, Sources
 
 REASON = "without an index queries run on the CPU"
 
 
 def answer_directly(
-    session: Session, device: "Device", asked: "Params", sources: "Sources", k: int, *, exact: bool
+    session: Session, device: "Device", asked: Params, sources: "Sources", k: int, *, exact: bool
 ) -> "Result":
     """Answer queries by pushes and walks of their own."""
     from gpukit.graph.trifle import one_edge
@@ -39,8 +39,8 @@ def personalized_pagerank(
     source: Source,
     k: int | None = None,
     *,
-    alpha: float = settings.KPAR_ALPHA,
-    epsilon: float = settings.KPAR_EPSILON,
+    alpha: float = Params.alpha,
+    epsilon: float = Params.epsilon,
     depth: Literal["auto", "end"] = "auto",
     weights: str | None = None,
     weighted: bool = False,
@@ -83,21 +83,18 @@ def personalized_pagerank(
     >>> gk.personalized_pagerank(path, "ann", k=2).vertices
     ['bob', 'ann']
     """
-    alpha, epsilon, weighted = number("alpha", alpha), number("epsilon", epsilon), flag("weighted", weighted)
+    params = Params(alpha, epsilon, weighted)
     if depth not in ("auto", "end"):
         raise UsageError(f"depth {depth!r} is unknown here; choose auto or end, or make a PageRankIndex")
-    with Session(device="cpu", threads=threads, seed=whole("seed", seed), progress=progress) as session:
-        from gpukit.kpar.problem import Params, Sources, check_k
+    with Session(device="cpu", threads=threads, seed=SEED.checked(seed), progress=progress) as session:
+        from gpukit.kpar.problem import Sources
 
-        asked = Params(alpha, epsilon, weighted)
         csr = open_graph(session, graph, weights).csr
-        length = at_most(optional(whole, "k", k), settings.KPAR_K, csr.n)
-        check_k(length, csr.n)
+        length = length_of("k", k, USUAL_K, csr.n)
         query = Sources.weighted(*weights_of(csr, source, "source"))
-        session.params = {"k": length, "depth": depth, "bounds": "exact", "alpha": alpha, "epsilon": epsilon}
-        session.params["weighted"] = weighted
+        session.params = {"k": length, "depth": depth, "bounds": "exact", **params.record()}
         device = session.use_device(reason=REASON)
-        result = answer_directly(session, device, asked, query, length, exact=depth == "end")
-        artifact = answers_artifact(session, query, result, "kpar", epsilon=epsilon)
+        result = answer_directly(session, device, params, query, length, exact=depth == "end")
+        artifact = answers_artifact(session, query, result, "kpar", epsilon=params.epsilon)
         details: dict[str, Any] = {"steps": result.steps.tolist()}
         return TopK(artifact, details, csr)

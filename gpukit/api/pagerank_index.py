@@ -6,8 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpukit.api.session import Session
-from gpukit.errors import UsageError
-from gpukit.wording import spelled
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,12 +30,6 @@ def rank(session: Session, device: "Device", params: "Params") -> "Rank":
     session.load(lambda: rank_on(device, one_edge(session.graph), params))
     with session.phase("rank"):
         return rank_on(device, session.graph, params)
-
-
-def check_memory(memory: int | None) -> None:
-    """Check the room for walks, in MiB; raises UsageError."""
-    if memory is not None and memory < 0:
-        raise UsageError(f"{spelled('memory')} is {memory}; at least 0 is needed")
 
 
 def index(

@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gpukit.api.arguments import type_of
 from gpukit.api.graph import Graph
 from gpukit.api.pagerank_index import index_artifact
 from gpukit.api.session import Session
 from gpukit.api.vertices import internal, is_label, label_of
 from gpukit.errors import InputError, UsageError, WrongType
+from gpukit.parameters.values import type_of
 from gpukit.wording import spelled
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from gpukit.api.arguments import flag, type_of
 from gpukit.errors import InputError, UsageError, WrongType
+from gpukit.parameters.values import flag, type_of
 from gpukit.wording import counted, tied
 
 if TYPE_CHECKING:

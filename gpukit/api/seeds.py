@@ -5,15 +5,19 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from gpukit import settings
-from gpukit.api.arguments import flag, is_number, number, optional, unfit, whole
 from gpukit.api.in_memory import GraphLike, open_graph
+from gpukit.api.keywords import keywords
 from gpukit.api.results import Seeds
-from gpukit.api.session import DeviceName, Progress, Session
+from gpukit.api.session import Session, Where, split
 from gpukit.api.vertices import COST_DECIMALS, Vertices, costs_of, in_units, internal, targets_of
 from gpukit.errors import UsageError
+from gpukit.parameters.gim import Bound, Params, Sampler, Samples, Sentinels, Sets, check_limits
+from gpukit.parameters.imgpu import USUAL_WORLDS
+from gpukit.parameters.imgpu import Params as WorldParams
+from gpukit.parameters.spread import Model
+from gpukit.parameters.values import is_number, unfit
 from gpukit.wording import spelled
 
 if TYPE_CHECKING:
@@ -21,10 +25,9 @@ if TYPE_CHECKING:
 
     from gpukit.artifacts import Artifact
     from gpukit.device.select import Device
-    from gpukit.gim import Params, Result
+    from gpukit.gim import Result
     from gpukit.gim.run import Methods
     from gpukit.graph.csr import Graph
-    from gpukit.imgpu import Params as WorldParams
     from gpukit.imgpu import Result as WorldResult
 
 _log = logging.getLogger("gpukit")
@@ -40,16 +43,6 @@ VISITS = 10
 
 
 # What the commands do, too
-
-
-def check_limits(k: int | None, budget: object, costs: object) -> None:
-    """Check, before a graph is read, that seeds are limited by their number or by a budget; raises UsageError."""
-    if k is None and budget is None:
-        raise UsageError(f"give the number of seeds by {spelled('k')}, or what they may cost by {spelled('budget')}")
-    if budget is None and costs is not None:
-        raise UsageError(
-            f"{spelled('costs')} are for seeds within a budget; give {spelled('budget')} in place of {spelled('k')}"
-        )
 
 
 def budget_units(text: str) -> int:
@@ -70,7 +63,7 @@ def default_costs(graph: "Graph") -> "np.ndarray":
 
 
 def maximise(
-    session: Session, params: "Params", *, decimals: int = 0, methods: "Callable[[Device], Methods] | None" = None
+    session: Session, params: Params, *, decimals: int = 0, methods: "Callable[[Device], Methods] | None" = None
 ) -> "tuple[Artifact, Result]":
     """Return the seeds that gIM finds, and what it says of them.
 
@@ -112,7 +105,7 @@ class _Slow(Exception):
     """The CPU takes long, and there is a GPU."""
 
 
-def _maximise(session: Session, params: "Params", device: "Device", methods: Any, patience: float) -> "Result":
+def _maximise(session: Session, params: Params, device: "Device", methods: Any, patience: float) -> "Result":
     """Return the seeds that gIM finds on a device; raises _Slow at the first size after the patience, in seconds."""
     with session.phase("load"):
         from gpukit.gim.run import DEFAULT
@@ -153,7 +146,7 @@ def record_of(seeds: list[int], result: "Result") -> dict[str, Any]:
     return record
 
 
-def simulate(session: Session, params: "WorldParams", **options: Any) -> "tuple[Artifact, WorldResult, list[float]]":
+def simulate(session: Session, params: WorldParams, **options: Any) -> "tuple[Artifact, WorldResult, list[float]]":
     """Return the seeds that IMGPU finds, what it says of them, and the seconds until each was chosen.
 
     ``options`` are further arguments of :func:`gpukit.imgpu.maximise`.
@@ -162,7 +155,7 @@ def simulate(session: Session, params: "WorldParams", **options: Any) -> "tuple[
     from gpukit.imgpu.problem import check
 
     graph = session.graph
-    device = use_one_gpu(session, params.worlds or settings.IMGPU_WORLDS, params.k if params.fresh else 2)
+    device = use_one_gpu(session, params.worlds or USUAL_WORLDS, params.k if params.fresh else 2)
     check(graph, params.k)
     session.load(lambda: maximise(graph, replace(params, k=1, worlds=2), device, **options))
     start = session.timer.seconds()["total"]
@@ -198,9 +191,9 @@ def use_one_gpu(session: Session, worlds: int, passes: int) -> "Device":
     return device
 
 
-def _load(graph: "Graph", params: "Params", device: "Device", methods: "Methods") -> None:
+def _load(graph: "Graph", params: Params, device: "Device", methods: "Methods") -> None:
     """Load compiled code with a run on one edge."""
-    from gpukit.gim import Params, maximise
+    from gpukit.gim import maximise
     from gpukit.graph.trifle import one_edge
 
     same = ("model", "bound", "sampler", "selection", "sets", "rounds", "optimism")
@@ -223,7 +216,7 @@ def in_weights(result: "Result", decimals: int) -> "Result":
     return scaled(result, "spread_estimate", "stderr", "selection_estimate", "spread_gains", "lower", "upper")
 
 
-def _work(graph: "Graph", params: "Params") -> float:
+def _work(graph: "Graph", params: Params) -> float:
     """Estimate the least vertex and edge visits of a run, for the choice of the device only: 20 members a set.
 
     All edges are visited when the graph is made ready.
@@ -241,32 +234,35 @@ def _work(graph: "Graph", params: "Params") -> float:
 # For Python
 
 
+class GimOptions(Where, total=False):
+    """What is rarely asked of :func:`influence_maximization`."""
+
+    bound: Bound
+    optimism: float | None
+    max_members: int
+    min_sets: int | None
+    sampler: Sampler
+    samples: Samples
+    sets: Sets
+    sentinels: Sentinels
+
+
+@keywords(Params)
 def influence_maximization(
     graph: GraphLike,
     k: int | None = None,
     *,
     weights: str | None = None,
-    epsilon: float = settings.GIM_EPSILON,
-    model: settings.Model = "ic",
-    bound: settings.Bound = "opim",
-    sampler: settings.Sampler = "skip",
-    samples: settings.Samples = "grid",
-    sets: settings.Sets = "kept",
-    sentinels: settings.Sentinels = "auto",
+    epsilon: float = 0.1,
+    model: Model = "ic",
     rounds: int = 1,
-    optimism: float | None = settings.GIM_OPTIMISM,
-    max_members: int = settings.GIM_MAX_MEMBERS,
-    min_sets: int | None = None,
     include: Vertices = (),
     exclude: Vertices = (),
     targets: Mapping[Any, float] | None = None,
     costs: Mapping[Any, float] | None = None,
     budget: float | str | None = None,
-    device: DeviceName = "auto",
-    gpus: int = 1,
-    threads: int | None = None,
     seed: int = 0,
-    progress: Progress = False,
+    **more: Unpack[GimOptions],
 ) -> Seeds:
     """Find seeds of large expected spread, and say how good they are: ``gpukit gim run``.
 
@@ -281,12 +277,6 @@ def influence_maximization(
         Accuracy of the guarantee, in [1e-6, 1).
     model : str
         ``ic`` (independent cascade) or ``lt`` (linear threshold).
-    bound : str
-        ``opim`` or ``imm``: how many RR sets are enough.
-    optimism : float or None
-        With ``opim``: draw sets until noise flatters the choice by so little (a share); None: as the guarantee needs.
-    sampler, samples, sets, sentinels, max_members, min_sets
-        As the options of ``gpukit papers gim run``.
     rounds : int
         Rounds of seeding, 1 to 255.
     include, exclude : vertices
@@ -297,8 +287,17 @@ def influence_maximization(
         What each costs as a seed, up to 6 decimals; 1 if not named.
     budget : number, optional
         What the seeds may cost together, instead of ``k``.
-    device, gpus, threads, seed
-        Where to run, and the seed of all random numbers: the answer depends on the seed alone.
+    seed : int
+        Seed of all random numbers, 0 to 2^64 - 1; the answer depends on it, and not on where it is found.
+    bound : str
+        ``opim`` or ``imm``: how many RR sets are enough.
+    optimism : float or None
+        With ``opim``: draw sets until noise flatters the choice by so little (a share), in (0, 1); None: as the
+        guarantee needs.
+    max_members, min_sets, sampler, samples, sets, sentinels
+        As the options of ``gpukit papers gim run``.
+    device, gpus, threads
+        Where to run.
     progress : bool or callable
         Whether to show a bar; or ``progress(done, total)``.
 
@@ -318,50 +317,44 @@ def influence_maximization(
     >>> gk.influence_maximization(star, k=1).seeds
     ['hub']
     """
-    asked: dict[str, Any] = {
-        "k": optional(whole, "k", k), "epsilon": number("epsilon", epsilon), "model": model, "bound": bound,
-        "sampler": sampler, "samples": samples, "sets": sets, "sentinels": sentinels,
-        "rounds": whole("rounds", rounds), "optimism": optional(number, "optimism", optimism),
-        "max_members": whole("max_members", max_members), "min_sets": optional(whole, "min_sets", min_sets),
-    }  # fmt: skip
+    where, asked = split(more)
+    params = Params(k=k, epsilon=epsilon, model=model, rounds=rounds, seed=seed, **asked)
     if budget is not None and not is_number(budget) and not isinstance(budget, str):
         raise unfit("budget", budget, "a number")
     told = None if budget is None else str(budget)
-    with Session(device=device, gpus=gpus, threads=threads, seed=whole("seed", seed), progress=progress) as session:
+    with Session(seed=seed, **where) as session:
         check_limits(k, told, costs)
-        session.params = {**asked, "budget": told}
-        settings.check_gim_epsilon(asked["epsilon"])
-        if told is not None:
-            asked["budget"] = budget_units(told)
+        session.params = {**params.record(), "budget": told}
+        units = None if told is None else budget_units(told)
         opened = open_graph(session, graph, weights)
-        if model == "ic" and sampler == "skip":
+        if params.model == "ic" and params.sampler == "skip":
             session.tables = opened.tables()
-        decimals = _limit(session, asked, include, exclude, targets, costs)
-        from gpukit.gim import Params
-
-        artifact, found = maximise(session, Params(**asked, seed=session.seed), decimals=decimals)
+        limits, decimals = _limits(session, include, exclude, targets, costs)
+        if units is not None and costs is None:
+            limits["costs"] = default_costs(session.graph)
+        artifact, found = maximise(session, replace(params, **limits, budget=units), decimals=decimals)
         details = record_of(session.graph.original(found.seeds).tolist(), found)
         return Seeds(artifact, details, session.graph)
 
 
-def _limit(
-    session: Session, asked: dict[str, Any], include: Vertices, exclude: Vertices, targets: Any, costs: Any
-) -> int:
-    """Add which vertices can be seeds, and what they count for and cost; return the decimals of the former."""
+def _limits(
+    session: Session, include: Vertices, exclude: Vertices, targets: Any, costs: Any
+) -> tuple[dict[str, Any], int]:
+    """Return which vertices can be seeds, and what they count for and cost; and the decimals of what they count for."""
     graph, decimals = session.graph, 0
+    found: dict[str, Any] = {}
     for name, vertices in (("include", include), ("exclude", exclude)):
-        asked[name] = internal(graph, vertices, name, digest=session.inputs["graph"])
-        if asked[name]:
-            session.params[name] = graph.original(asked[name]).tolist()
+        found[name] = internal(graph, vertices, name, digest=session.inputs["graph"])
+        if found[name]:
+            session.params[name] = graph.original(found[name]).tolist()
     if targets is not None:
-        asked["root_weights"], decimals = targets_of(graph, targets, session.inputs)
+        found["root_weights"], decimals = targets_of(graph, targets, session.inputs)
     if costs is not None:
-        asked["costs"] = costs_of(graph, costs, session.inputs)
-    elif "budget" in asked:
-        asked["costs"] = default_costs(graph)
-    return decimals
+        found["costs"] = costs_of(graph, costs, session.inputs)
+    return found, decimals
 
 
+@keywords()
 def simulated_seeds(
     graph: GraphLike,
     k: int,
@@ -369,11 +362,8 @@ def simulated_seeds(
     weights: str | None = None,
     worlds: int | None = None,
     fresh: bool = False,
-    device: DeviceName = "auto",
-    gpus: int = 1,
-    threads: int | None = None,
     seed: int = 0,
-    progress: Progress = False,
+    **where: Unpack[Where],
 ) -> Seeds:
     """Find k seeds, each the vertex that adds most to the spread over simulated worlds: ``gpukit imgpu run``.
 
@@ -407,16 +397,10 @@ def simulated_seeds(
     >>> gk.simulated_seeds(star, k=1, worlds=10).seeds
     ['hub']
     """
-    with Session(device=device, gpus=gpus, threads=threads, seed=whole("seed", seed), progress=progress) as session:
-        session.params = {
-            "k": whole("k", k),
-            "worlds": optional(whole, "worlds", worlds),
-            "fresh": flag("fresh", fresh),
-        }
+    params = WorldParams(k, worlds, fresh, seed)
+    with Session(seed=seed, **where) as session:
+        session.params = params.record()
         open_graph(session, graph, weights)
-        from gpukit.imgpu import Params
-
-        params = Params(**session.params, seed=session.seed)
         artifact, found, choice = simulate(session, params)
         seeds = session.graph.original(found.seeds).tolist()
         details = {"seeds": seeds, **found.facts(), "gains": found.gains.tolist(), "choice_s": choice}

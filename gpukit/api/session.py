@@ -6,15 +6,16 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
-from gpukit.api.arguments import optional, unfit, whole
 from gpukit.device import lease
 from gpukit.device.memory import check_start, gpu_limit
 from gpukit.device.probe import start_contexts
 from gpukit.device.select import NO_JIT, Device, check_requested, choose
 from gpukit.device.timing import PhaseTimer, synchroniser
 from gpukit.errors import DeviceError, UsageError, is_interrupt, lacks_gpu_memory
+from gpukit.parameters.option import SEED
+from gpukit.parameters.values import optional, unfit, whole
 from gpukit.wording import counted, spelled
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
     from gpukit.artifacts import Artifact
     from gpukit.artifacts.labels import Texts
-
-MAX_SEED = 2**64 - 1
 
 Progress = bool | Callable[[int, int], object]
 """No progress, a bar, or ``progress(done, total)``."""
@@ -37,10 +36,23 @@ _held: "tuple[Device, lease.Lease | None] | None" = None
 """The GPUs of this process: once CUDA has started, it sees no others."""
 
 
-def check_seed(name: str, seed: int | None) -> None:
-    """Check the user's seed, which is called ``name`` where it was given; raises UsageError."""
-    if seed is not None and not 0 <= seed <= MAX_SEED:
-        raise UsageError(f"{name} is {seed}; 0 to {MAX_SEED} are allowed")
+class Where(TypedDict, total=False):
+    """Where a question is answered, and who is told of the progress; arguments of :class:`Session`."""
+
+    device: DeviceName
+    gpus: int
+    threads: int | None
+    progress: Progress
+
+
+WHERE: Where = {"device": "auto", "gpus": 1, "threads": None, "progress": False}
+"""What is asked where nothing is said."""
+
+
+def split(more: Mapping[str, Any]) -> tuple[Where, dict[str, Any]]:
+    """Return the keywords of a function that a session takes, and the others."""
+    where = {name: value for name, value in more.items() if name in Where.__annotations__}
+    return cast(Where, where), {name: value for name, value in more.items() if name not in where}
 
 
 class Session:
@@ -102,8 +114,7 @@ class Session:
             check_requested(device)
         self.requested, self.gpus = device, whole("gpus", gpus)
         self.threads, self.gpu_memory = optional(whole, "threads", threads), optional(whole, "gpu_memory", gpu_memory)
-        self.seed: Any = optional(whole, "seed", seed)
-        check_seed("seed", self.seed)
+        self.seed: Any = None if seed is None else SEED.checked(seed)
         self.params: dict[str, Any] = {}
         self.inputs: dict[str, str] = {}
         self.graph: Any = None

@@ -2,16 +2,18 @@
 
 import logging
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from gpukit import settings
-from gpukit.api.arguments import number, optional, type_of, whole
 from gpukit.api.graph import Graph
 from gpukit.api.in_memory import GraphLike, open_graph
+from gpukit.api.keywords import keywords
 from gpukit.api.results import Seeds, Spread, made_on
-from gpukit.api.session import DeviceName, Progress, Session
+from gpukit.api.session import Session, Where
 from gpukit.api.vertices import Vertices, internal
 from gpukit.errors import UsageError, WrongType
+from gpukit.parameters.option import SEED
+from gpukit.parameters.spread import Model
+from gpukit.parameters.values import number, optional, type_of, whole
 from gpukit.wording import spelled
 
 if TYPE_CHECKING:
@@ -102,21 +104,19 @@ def measure(
     return artifact, points, reached
 
 
+@keywords()
 def estimate_spread(
     graph: GraphLike,
     seeds: Seeds | Vertices,
     *,
     weights: str | None = None,
-    model: settings.Model = "ic",
+    model: Model = "ic",
     runs: int | None = None,
     error: float | None = None,
     max_runs: int | None = None,
     prefixes: Iterable[int] | None = None,
-    device: DeviceName = "auto",
-    gpus: int = 1,
-    threads: int | None = None,
     seed: int = 0,
-    progress: Progress = False,
+    **where: Unpack[Where],
 ) -> Spread:
     """Estimate the expected spread of seeds by forward Monte Carlo: ``gpukit evaluate spread``.
 
@@ -161,7 +161,7 @@ def estimate_spread(
     sizes = sorted({whole("prefixes", one) for one in prefixes or ()})
     error, max_runs = optional(number, "error", error), optional(whole, "max_runs", max_runs)
     runs = cascades(optional(whole, "runs", runs), error, max_runs)
-    with Session(device=device, gpus=gpus, threads=threads, seed=whole("seed", seed), progress=progress) as session:
+    with Session(seed=SEED.checked(seed), **where) as session:
         session.params = {"model": model, "prefixes": sizes} | (
             {"runs": runs} if error is None else {"error": error, "max_runs": max_runs}
         )

@@ -7,10 +7,10 @@ from decimal import Decimal, DecimalException, Inexact, localcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from gpukit.api.arguments import is_number, type_of, unfit
 from gpukit.api.results import Answer, Label
 from gpukit.errors import InputError, UsageError, WrongType
 from gpukit.graph.lines import quoted
+from gpukit.parameters.values import is_number, type_of, unfit
 from gpukit.wording import counted
 
 if TYPE_CHECKING:
@@ -62,11 +62,6 @@ def in_whole_numbers(weights: Sequence[Fraction]) -> list[int]:
     """Return weights as whole numbers in exactly the same ratios."""
     unit = math.lcm(*(weight.denominator for weight in weights))
     return [weight.numerator * (unit // weight.denominator) for weight in weights]
-
-
-def at_most(given: int | None, default: int, n: int) -> int:
-    """Return what was given, whatever it is; nothing given, the default, or n where there are fewer vertices."""
-    return min(default, n) if given is None else given
 
 
 def is_label(value: Any) -> bool:

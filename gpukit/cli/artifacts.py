@@ -5,8 +5,9 @@ from typing import Annotated, Any
 
 from gpukit.cli.command import with_run
 from gpukit.cli.common import Run, print_json
-from gpukit.cli.options import argument, option
-from gpukit.errors import ComparisonFailed, InputError, UsageError
+from gpukit.cli.options import argument
+from gpukit.errors import ComparisonFailed, InputError
+from gpukit.parameters.option import Option
 from gpukit.wording import counted
 
 Files = Annotated[list[Path], argument("FILE", "Artifacts.")]
@@ -68,11 +69,9 @@ def diff(
     run: Run,
     first: Annotated[Path, argument("A", "An artifact.")],
     second: Annotated[Path, argument("B", "An artifact of the same kind.")],
-    rtol: Annotated[float, option("--rtol R", "Relative tolerance of floating-point numbers.")] = 0.0,
+    rtol: Annotated[float, Option("Relative tolerance of floating-point numbers.", metavar="R", ge=0, lt=1)] = 0.0,
 ) -> None:
     """Compare two artifacts by content; one line for each difference. Exit code 0 equal, 1 different."""
-    if not 0 <= rtol < 1:
-        raise UsageError(f"--rtol is {rtol}; [0, 1) is allowed")
     from gpukit.artifacts.diff import diff as compare
 
     lines = compare(first, second, rtol)

@@ -1,7 +1,8 @@
 """The decorator of commands: it declares what they have in common, and hands over a :class:`Run`.
 
-A command is a function of a run, of its own options, and of groups of options: dataclasses whose fields are options.
-What Typer sees is a function of all of these options, one after another, and the common ones behind them:
+A command is a function of a run, of its own options, and of groups of options: dataclasses whose fields are options, or
+the parameters of a system, as :mod:`gpukit.parameters` declares them. What Typer sees is a function of all of these
+options, one after another, and the common ones behind them:
 
     @app.command("rank")
     @with_run("out", *DEVICE, "seed")
@@ -11,10 +12,10 @@ So an option is declared in one place, and read where it is used.
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import wraps
-from typing import Any, get_args
+from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 import typer
 from typer.models import ArgumentInfo
@@ -23,6 +24,7 @@ from gpukit.api.needs import Estimate
 from gpukit.cli import options
 from gpukit.cli.common import Run
 from gpukit.cli.estimate import show_needs
+from gpukit.parameters.option import ABLATIONS, Parameter, Parameters, declared, declares, parameter
 
 EMPTY = inspect.Parameter.empty
 
@@ -70,8 +72,12 @@ def with_run(
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         _, *own = inspect.signature(function).parameters.values()  # the first is the run
-        groups: dict[str, Any] = {one.name: one.annotation for one in own if is_dataclass(one.annotation)}
-        parameters = [option for one in own for option in _options_of(one)]
+        groups = {one.name: found for one in own if (found := Group.of(one.annotation)) is not None}
+        given = [option for one in own for option in _options_of(one)]
+        checks = {
+            one.name: parameter(one.name, one.annotation, one.default) for one in given if declares(one.annotation)
+        }
+        parameters = [_typed(one, checks.get(one.name)) for one in given]
         if "out" in names:
             arguments = sum(map(_is_argument, parameters))
             parameters.insert(arguments, _option("out", options.OutOption, EMPTY))
@@ -90,10 +96,9 @@ def with_run(
             if estimate is not None and values["estimate"]:
                 show_needs(run, estimate, values)
                 return
-            given = {
-                name: kind(**{one.name: values[one.name] for one in fields(kind)}) for name, kind in groups.items()
-            }
-            function(run, **{one.name: given.get(one.name, values.get(one.name)) for one in own})
+            values |= {name: one.checked(one.of_word(values[name])) for name, one in checks.items()}
+            made = {name: group.made(values) for name, group in groups.items()}
+            function(run, **{one.name: made.get(one.name, values.get(one.name)) for one in own})
 
         command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         command.__annotations__ = {one.name: one.annotation for one in parameters}
@@ -103,18 +108,62 @@ def with_run(
     return decorate
 
 
+class Group(NamedTuple):
+    """A group of options: a dataclass, and the names of the fields that a command has.
+
+    Of parameters a command has all but those of ablations; ``Annotated[Params, "alpha"]`` has only those named, and
+    ``Annotated[Params, ABLATIONS]`` has all.
+    """
+
+    kind: Any
+    names: list[str]
+
+    @classmethod
+    def of(cls, annotation: Any) -> "Group | None":
+        """Return the group that a parameter of a command stands for; None if it is an option."""
+        kind, *only = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
+        if not isinstance(kind, type) or not is_dataclass(kind):
+            return None
+        if not issubclass(kind, Parameters):
+            return cls(kind, [one.name for one in fields(kind)])
+        known = {
+            name: one.option.panel for name, one in declared(kind).items() if one.option.command and name not in COMMON
+        }
+        if not only:
+            return cls(kind, [name for name, panel in known.items() if panel != ABLATIONS])
+        return cls(kind, [*known] if only == [ABLATIONS] else only)
+
+    def options(self) -> list[inspect.Parameter]:
+        """Return the options."""
+        known = {one.name: one for one in fields(self.kind)}
+        found = [known[name] for name in self.names]
+        return [_option(one.name, one.type, EMPTY if one.default is MISSING else one.default) for one in found]
+
+    def made(self, values: Mapping[str, Any]) -> Any:
+        """Return the group with values of options, checked."""
+        given = {name: values[name] for name in self.names}
+        if issubclass(self.kind, Parameters) and "seed" in declared(self.kind):
+            given["seed"] = values["seed"]
+        return self.kind(**given)
+
+
 def _options_of(parameter: inspect.Parameter) -> list[inspect.Parameter]:
-    """Return the options that a parameter of a command stands for: itself, or the fields of a group."""
-    if not is_dataclass(parameter.annotation):
+    """Return the options that a parameter of a command stands for: itself, or those of a group."""
+    group = Group.of(parameter.annotation)
+    if group is None:
         return [_option(parameter.name, parameter.annotation, parameter.default)]
-    return [
-        _option(one.name, one.type, EMPTY if one.default is MISSING else one.default)
-        for one in fields(parameter.annotation)
-    ]
+    return group.options()
 
 
 def _option(name: str, kind: Any, usual: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=usual, annotation=kind)
+
+
+def _typed(one: inspect.Parameter, known: Parameter | None) -> inspect.Parameter:
+    """Return an option as Typer takes it."""
+    return (
+        one if known is None else one.replace(annotation=options.typer_type(known), default=options.default_of(known))
+    )
 
 
 def _is_argument(parameter: inspect.Parameter) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from gpukit.api.session import Session, check_seed
+from gpukit.api.session import Session
 from gpukit.device.memory import limit_data, unlimit_data
 from gpukit.device.select import Device
 from gpukit.files import write_text
@@ -59,7 +59,6 @@ class Run(Session):
 
     def __init__(self, *, out: Path | None = None, as_json: bool = False, verbose: int = 0, **asked: Any) -> None:
         set_logging(verbose)
-        check_seed("--seed", asked.get("seed"))
         super().__init__(progress=sys.stderr.isatty(), **asked)
         self.out = out
         self.as_json = as_json

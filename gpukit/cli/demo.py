@@ -15,11 +15,12 @@ from typing import Annotated, Any
 from gpukit.api.edges import tell
 from gpukit.cli.command import with_run
 from gpukit.cli.common import Run
-from gpukit.cli.options import BothWaysOption, ScaleOption, argument, option
+from gpukit.cli.options import argument, option
 from gpukit.cli.workflow import source_of, write_workflow
 from gpukit.device.select import available_threads
 from gpukit.errors import InputError, UsageError
 from gpukit.files import missing, write_text
+from gpukit.parameters.graph import BothWays, ScaleParameter
 
 _log = logging.getLogger("gpukit")
 
@@ -39,8 +40,8 @@ def demo(
     graph_file: Annotated[
         Path | None, option("--graph FILE", "An edge list of yours, in place of the graphs that ship with gpukit.")
     ] = None,
-    undirected: BothWaysOption = False,
-    scale: ScaleOption = None,
+    undirected: BothWays = False,
+    scale: ScaleParameter = None,
 ) -> None:
     """Run every system on real graphs, check each answer by another method, and write a report: some minutes."""
     for package in NEEDED:

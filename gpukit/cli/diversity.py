@@ -4,18 +4,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from gpukit import settings
 from gpukit.api import needs
 from gpukit.api.diversity import VISITS_PER_ARC, answer, make_undirected, search
 from gpukit.api.diversity_index import make_index, read_index, use_index
 from gpukit.api.parts import part_of
-from gpukit.api.vertices import at_most
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.diversity_gather import found_lines, gather
-from gpukit.cli.options import CompressOption, GraphArgument, PartOption, TOption, UndirectedOption, option
+from gpukit.cli.options import CompressOption, GraphArgument, PartOption, UndirectedOption, option
 from gpukit.cli.vertices import vertex_list
 from gpukit.errors import UsageError
+from gpukit.parameters.diversity import USUAL_T, Length, Params
+from gpukit.parameters.option import length_of
 
 if TYPE_CHECKING:
     from gpukit.diversity import Index
@@ -96,12 +96,10 @@ def egos(
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """Which vertices are looked for."""
+class Search:
+    """Which vertices are looked for, and where."""
 
-    model: Annotated[settings.Context, option("--model", "What counts as a circle.")] = settings.DIVERSITY_MODEL
-    k: Annotated[int, option("-k --k K", "Threshold of the model.")] = settings.DIVERSITY_K
-    t: TOption = None
+    t: Length = None
     undirected: UndirectedOption = False
     index_file: Annotated[
         Path | None, option("--index X.h5", "The index by `diversity index`: the same answer, at once.")
@@ -111,38 +109,35 @@ class Wanted:
 
 @app.command("search")
 @with_run("out", *DEVICE, writes="diversity", estimate=needs.egos)
-def search_(run: Run, graph_file: GraphArgument, wanted: Wanted) -> None:
+def search_(run: Run, graph_file: GraphArgument, params: Params, asked: Search) -> None:
     """Find the t vertices with the most circles among their neighbours, and these circles."""
-    find(run, graph_file, wanted)
+    find(run, graph_file, params, asked)
 
 
-def find(run: Run, graph_file: Path, wanted: Wanted, *, balance: str = "dynamic", full: bool = False) -> None:
+def find(
+    run: Run, graph_file: Path, params: Params, asked: Search, *, balance: str = "dynamic", full: bool = False
+) -> None:
     """Search; ``balance`` and ``full`` are those of :func:`gpukit.api.diversity.search`."""
-    model, k, undirected, index_file = wanted.model, wanted.k, wanted.undirected, wanted.index_file
-    run.params = {"model": model, "k": k, "t": wanted.t, "undirected": undirected}
+    undirected, index_file = asked.undirected, asked.index_file
+    run.params = {**params.record(), "undirected": undirected}
     if index_file is not None and (full or run.requested == "cuda"):
         raise UsageError("--index answers on the CPU, from what was decomposed; leave --full and --device cuda out")
     index = None
     if index_file is None:
         graph, symmetrised = _read(run, graph_file, undirected)
     else:
-        index, symmetrised = _read_index(run, graph_file, undirected, index_file, model)
+        index, symmetrised = _read_index(run, graph_file, undirected, index_file, params.model)
         graph = run.graph
-    from gpukit.diversity import Params
-    from gpukit.diversity.problem import check_t
-
-    asked = Params(model, k)
-    t = run.params["t"] = at_most(wanted.t, settings.DIVERSITY_T, graph.n)
-    check_t(t, graph.n)
-    in_part, first, last = part_of(wanted.part, graph.n, "vertices")
+    t = run.params["t"] = length_of("t", asked.t, USUAL_T, graph.n)
+    in_part, first, last = part_of(asked.part, graph.n, "vertices")
     run.params |= in_part
     if index is None:
-        artifact, result, found = search(run, asked, t, range(first, last), balance=balance, full=full)
+        artifact, result, found = search(run, params, t, range(first, last), balance=balance, full=full)
     else:
         run.use_device("cpu", reason="an index is looked up on the CPU")
         with run.phase("search"):
-            result = index.search(asked, t, among=range(first, last))
-        artifact, found = answer(run, asked, result)
+            result = index.search(params, t, among=range(first, last))
+        artifact, found = answer(run, params, result)
     run.put(artifact)
     shares = {"shares": found.pop("shares")} if "shares" in found else {}
     record: dict[str, Any] = {**found, "symmetrised": symmetrised, **shares}

@@ -11,10 +11,12 @@ from gpukit.api.results import another_graph
 from gpukit.api.spread import RUNS, cascades, measure
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.options import MODEL, GraphArgument, MetricsOption, ModelOption, argument, option
+from gpukit.cli.options import GraphArgument, MetricsOption, argument, option
 from gpukit.cli.vertices import content_of, is_vertex_id, listed_vertices, vertex_list
 from gpukit.errors import ComparisonFailed, InputError, UsageError
 from gpukit.files import missing
+from gpukit.parameters.option import Option
+from gpukit.parameters.spread import ModelParameter
 from gpukit.wording import counted
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ def spread(
         Path | None, option("--seeds S.h5|FILE|-", "A seeds artifact; or vertices, one a line, or a table of `export`.")
     ] = None,
     ids: Annotated[str | None, option("--ids A,B,…", "The vertex ids of the seeds.")] = None,
-    model: ModelOption = MODEL,
+    model: ModelParameter = "ic",
     runs: Annotated[
         int | None, option("--runs N", f"Cascades to simulate, at least 2; {RUNS:,} if there is no --error.")
     ] = None,
@@ -205,7 +207,7 @@ def diversity(
     graph_file: Annotated[Path, argument("G.h5", "The graph; directions of edges are ignored.")],
     answers_file: Annotated[Path, option("--answers D.h5", "The answer by `diversity search`.")],
     sample: Annotated[
-        int | None, option("--sample N", "Look into N random vertices beside the answer; all by default.")
+        int | None, Option("Look into N random vertices beside the answer; all by default.", metavar="N", ge=0)
     ] = None,
 ) -> None:
     """Check structural diversity from its definitions: scores, circles, order, and that no better vertex was missed.
@@ -213,8 +215,6 @@ def diversity(
     Exit code 1 if something is wrong.
     """
     run.params = {"sample": sample}
-    if sample is not None and sample < 0:
-        raise UsageError(f"--sample is {sample}; at least 0 is needed")
     with run.phase("read"):
         import numpy as np
 

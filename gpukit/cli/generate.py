@@ -6,8 +6,9 @@ from typing import Annotated, Any
 from gpukit.cli.command import group, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.graph_common import write_graph_file
-from gpukit.cli.options import BothWaysOption, CompressOption, TransposeOption, WeightsOption, option
+from gpukit.cli.options import CompressOption, option
 from gpukit.errors import UsageError
+from gpukit.parameters.graph import BothWays, Transpose, Weights
 
 generate = group("Generate a random graph, a function of its options and seed.")
 
@@ -21,8 +22,8 @@ CliqueOption = Annotated[int | None, option("--clique R0", "Vertices of the firs
 class Built:
     """What is made of the edges of any model."""
 
-    weights: WeightsOption = "wc"
-    transpose: TransposeOption = True
+    weights: Weights = "wc"
+    transpose: Transpose = True
     compress: CompressOption = False
 
 
@@ -65,7 +66,7 @@ def rmat(
     a: Annotated[float, option("-a", "Probability of the upper left quadrant.")] = 0.57,
     b: Annotated[float, option("-b", "Probability of the upper right quadrant.")] = 0.19,
     c: Annotated[float, option("-c", "Probability of the lower left quadrant.")] = 0.19,
-    undirected: BothWaysOption = False,
+    undirected: BothWays = False,
     no_dangling: Annotated[
         bool, option("--no-dangling", "Give each vertex an out-edge first; of an undirected graph, an edge.")
     ] = False,
@@ -85,9 +86,7 @@ def rmat(
 
 @generate.command("er")
 @with_run("out", "threads", "seed", writes="graph")
-def er(
-    run: Run, *, vertices: VerticesOption, edges: EdgesOption, undirected: BothWaysOption = False, built: Built
-) -> None:
+def er(run: Run, *, vertices: VerticesOption, edges: EdgesOption, undirected: BothWays = False, built: Built) -> None:
     """Erdős–Rényi: exactly M edges, all sets of them equally likely."""
     _generate(run, "er", built, vertices=vertices, edges=edges, undirected=undirected)
 

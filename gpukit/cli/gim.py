@@ -1,63 +1,27 @@
 """``gpukit gim``: influence maximisation, in one step or in shards, and simple seeds to compare with."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from gpukit import settings
 from gpukit.api import needs
-from gpukit.api.seeds import budget_units, check_limits, default_costs, maximise, record_of
+from gpukit.api.seeds import budget_units, default_costs, maximise, record_of
 from gpukit.cli import options
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.gim_common import need_edges, optimism_of, summary_of
+from gpukit.cli.gim_common import need_edges, summary_of
 from gpukit.cli.gim_shards import sample, select
 from gpukit.cli.gim_sweep import read_under, sweep
 from gpukit.cli.options import option
 from gpukit.cli.vertices import vertex_costs, vertex_list, vertex_weights
 from gpukit.graph.trifle import one_edge
+from gpukit.parameters.gim import Params, check_limits
 
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
 
 app = group("Influence maximisation by reverse-reachable sets.")
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """How good the seeds shall be, and how that is found out."""
-
-    k: Annotated[int | None, option("-k --k K", "Number of seeds (of each round); or give --budget.")] = None
-    epsilon: Annotated[
-        float,
-        option(
-            "--epsilon E",
-            "Accuracy of the guarantee, in [1e-6, 1); mostly it is --optimism that changes seeds.",
-        ),
-    ] = settings.GIM_EPSILON
-    model: options.ModelOption = options.MODEL
-    bound: Annotated[settings.Bound, option("--bound", "How many RR sets are enough: OPIM-C or IMM.")] = (
-        settings.default(settings.Bound)
-    )
-    rounds: options.RoundsOption = 1
-    optimism: Annotated[
-        str,
-        option(
-            "--optimism E|off",
-            "By what share noise may flatter the choice: less draws more sets, off no more.",
-        ),
-    ] = str(settings.GIM_OPTIMISM)
-    max_members: Annotated[
-        int, option("--max-members N", "Most members of the RR sets to choose from; then what is found must do.")
-    ] = settings.GIM_MAX_MEMBERS
-    min_sets: Annotated[
-        int | None,
-        option(
-            "--min-sets N", f"Fewest RR sets to choose from; if not given, few, but {settings.IMM_MIN_SETS} with IMM."
-        ),
-    ] = None
 
 
 @dataclass(frozen=True)
@@ -71,22 +35,12 @@ class Limits:
     budget: Annotated[str | None, option("--budget B", "What the seeds may cost together, instead of -k.")] = None
 
 
-USUAL: dict[str, str] = {
-    "sampler": settings.default(settings.Sampler),
-    "samples": settings.default(settings.Samples),
-    "selection": settings.default(settings.Selection),
-    "sets": settings.default(settings.Sets),
-    "sentinels": settings.default(settings.Sentinels),
-}
-"""Ways to find seeds that only ablations change."""
-
-
 @app.command("run")
 @with_run("out", *DEVICE, "seed", writes="seeds", estimate=needs.rr_sets)
 def run_(
     run: Run,
     graph_file: options.GraphArgument,
-    wanted: Wanted,
+    params: Params,
     limits: Limits,
     weights: Annotated[
         str | None,
@@ -97,20 +51,17 @@ def run_(
     ] = None,
 ) -> None:
     """Find k seeds, or seeds within a budget, of large expected spread, and say how good they are."""
-    find(run, graph_file, wanted, limits, weights=weights)
+    find(run, graph_file, params, limits, weights=weights)
 
 
 def find(
-    run: Run, graph_file: Path, wanted: Wanted, limits: Limits, ways: Mapping[str, str] = USUAL, methods_of: Any = None,
-    weights: str | None = None,
-) -> None:  # fmt: skip
+    run: Run, graph_file: Path, params: Params, limits: Limits, methods_of: Any = None, weights: str | None = None
+) -> None:
     """Find seeds; ``methods_of`` returns the methods for parameters and a device, where it is not the usual ones."""
-    asked = {**vars(wanted), "optimism": optimism_of(wanted.optimism), **ways}
-    run.params = {name: value for name, value in asked.items() if name != "selection"} | {"budget": limits.budget}
-    check_limits(wanted.k, limits.budget, limits.costs)
+    run.params = {**params.record(), "budget": limits.budget}
+    check_limits(params.k, limits.budget, limits.costs)
     budget = None if limits.budget is None else budget_units(limits.budget)
-    settings.check_gim_epsilon(wanted.epsilon, "--epsilon")
-    tables = wanted.model == "ic" and ways["sampler"] == "skip"
+    tables = params.model == "ic" and params.sampler == "skip"
     graphs = {}
     if weights is None:
         run.read_graph(graph_file, tables=tables)
@@ -119,10 +70,7 @@ def find(
     graph = run.graph
     with run.phase("read"):
         given, decimals = _read_limits(run, graph, limits)
-    with run.phase("load"):
-        from gpukit.gim import Params
-
-        params = Params(**asked, **given, budget=budget, seed=run.seed)
+    params = replace(params, **given, budget=budget)
     methods = None if methods_of is None else partial(methods_of, params)
     if len(graphs) > 1:
         sweep(run, graphs, params, decimals)
@@ -130,9 +78,8 @@ def find(
     artifact, result = maximise(run, params, decimals=decimals, methods=methods)
     run.put(artifact)
     record = record_of(graph.original(result.seeds).tolist(), result)
-    run.finish(
-        {**record, "selection": ways["selection"]}, summary_of(record, graph.n, f"{params.model} with {graph.weights}")
-    )
+    under = f"{params.model} with {graph.weights}"
+    run.finish({**record, "selection": params.selection}, summary_of(record, graph.n, under))
 
 
 @app.command("baseline")

@@ -2,20 +2,10 @@
 
 from typing import TYPE_CHECKING, Any
 
-from gpukit.errors import InputError, UsageError
+from gpukit.errors import InputError
 
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
-
-
-def optimism_of(text: str) -> float | None:
-    """Return the share that ``--optimism`` gives, None for ``off``."""
-    if text == "off":
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        raise UsageError(f"--optimism: {text[:40]!r} is neither a number in (0, 1) nor off") from None
 
 
 def summary_of(record: dict[str, Any], n: int, under: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from gpukit.cli.gim_common import need_edges, summary_of
 from gpukit.cli.options import option
 from gpukit.cli.vertices import vertex_weights
 from gpukit.errors import UsageError
+from gpukit.parameters.spread import ModelParameter, Rounds
 
 if TYPE_CHECKING:
     from gpukit.artifacts import RRSets
@@ -32,8 +33,8 @@ class Range:
     count: Annotated[int, option("--count N", "Number of sample ids, each that of a set.")]
     first: Annotated[int, option("--first I", "First sample id.")] = 0
     targets: options.TargetsOption = None
-    model: options.ModelOption = options.MODEL
-    rounds: options.RoundsOption = 1
+    model: ModelParameter = "ic"
+    rounds: Rounds = 1
     compress: options.CompressOption = False
 
 

@@ -1,16 +1,16 @@
 """``gpukit imgpu``: greedy influence maximisation over Monte-Carlo worlds, and what vertices reach in them."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from gpukit import settings
 from gpukit.api import needs
 from gpukit.api.seeds import simulate, use_one_gpu
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.options import GraphArgument, SeedsOption, WorldsOption, option
-from gpukit.errors import InputError, UsageError
+from gpukit.cli.options import GraphArgument, WorldsOption
+from gpukit.errors import InputError
+from gpukit.parameters.imgpu import Params
+from gpukit.parameters.option import Option
 
 LEVEL_WORLDS = 100
 """Worlds at most of which the levels are counted."""
@@ -18,33 +18,18 @@ LEVEL_WORLDS = 100
 app = group("Greedy influence maximisation over Monte-Carlo worlds.")
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """How many seeds are asked for, and of what worlds."""
-
-    k: SeedsOption
-    worlds: Annotated[
-        int | None, option("--worlds R", "Number of live-edge worlds; by default as many as the choice needs.")
-    ] = None
-    fresh: Annotated[bool, option("--fresh/--fixed", "New worlds for every seed, or the same worlds for all.")] = False
-
-
 @app.command("run")
 @with_run("out", *DEVICE, "seed", writes="seeds", estimate=needs.worlds)
-def run_(run: Run, graph_file: GraphArgument, wanted: Wanted) -> None:
+def run_(run: Run, graph_file: GraphArgument, params: Params) -> None:
     """Find k seeds, each the vertex that adds most to the spread over the worlds (independent cascade)."""
-    find(run, graph_file, wanted)
+    find(run, graph_file, params)
 
 
-def find(run: Run, graph_file: Path, wanted: Wanted, **options: Any) -> None:
+def find(run: Run, graph_file: Path, params: Params, **options: Any) -> None:
     """Find seeds; ``options`` are those of :func:`gpukit.imgpu.maximise`."""
-    run.params = dict(vars(wanted))
+    run.params = params.record()
     graph, _ = run.read_graph(graph_file)
-    with run.phase("load"):
-        from gpukit.imgpu import Params
-
-        asked = Params(**vars(wanted), seed=run.seed)
-    artifact, result, choice = simulate(run, asked, **options)
+    artifact, result, choice = simulate(run, params, **options)
     run.put(artifact)
     seeds = graph.original(result.seeds).tolist()
     record = {"seeds": seeds, **result.facts(), "gains": result.gains.tolist(), "choice_s": choice}
@@ -68,13 +53,10 @@ def reach(
     run: Run,
     graph_file: GraphArgument,
     worlds: WorldsOption = 1000,
-    first: Annotated[int, option("--first W", "Number of the first world.")] = 0,
+    first: Annotated[int, Option("Number of the first world.", metavar="W", ge=0, lt=2**47)] = 0,
 ) -> None:
     """Count what every vertex reaches in worlds W … W + R - 1; with one world, its reach there."""
     run.params = {"worlds": worlds, "first": first}
-    settings.check_worlds(worlds, "--worlds", 1)
-    if not 0 <= first < 2**47:
-        raise UsageError(f"--first is {first}; 0 to 2^47 - 1 are allowed")
     graph, _ = run.read_graph(graph_file)
     if graph.n == 0:
         raise InputError("the graph has no vertices, so there is nothing to count")

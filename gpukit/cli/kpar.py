@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from gpukit import settings
 from gpukit.api import needs
 from gpukit.api.pagerank_answers import among_of, answer
-from gpukit.api.pagerank_index import INDEX_VISITS, RANK_VISITS, check_memory, index_artifact
+from gpukit.api.pagerank_index import INDEX_VISITS, RANK_VISITS, index_artifact
 from gpukit.api.pagerank_index import index as make_index
 from gpukit.api.pagerank_index import rank as compute_rank
 from gpukit.api.pagerank_update import device_for_updates, drawn, resized
 from gpukit.api.parts import part_of
-from gpukit.api.vertices import at_most
 from gpukit.cli import options
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
@@ -28,7 +26,8 @@ from gpukit.cli.kpar_update import read_sizes, update
 from gpukit.cli.options import option
 from gpukit.cli.vertices import vertex_list
 from gpukit.errors import InputError, UsageError
-from gpukit.settings import Depth
+from gpukit.parameters.kpar import USUAL_K, DepthParameter, Memory, Params
+from gpukit.parameters.option import Option, length_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from gpukit.artifacts import Artifact
     from gpukit.device.select import Device
     from gpukit.kpar.index.build import Index
-    from gpukit.kpar.problem import Params, Result
+    from gpukit.kpar.problem import Result
 
 app = group("Top-k personalised PageRank.")
 
@@ -50,13 +49,7 @@ class Asked:
     rank_file: Annotated[Path | None, option("--rank PR.h5", "PageRank by `kpar rank`; computed when not given.")] = (
         None
     )
-    alpha: options.AlphaOption = settings.KPAR_ALPHA
-    epsilon: options.EpsilonOption = settings.KPAR_EPSILON
-    weighted: options.WeightedOption = False
-    memory: Annotated[
-        int | None,
-        option("--memory MIB", "Room for the walks; above it queries draw them again."),
-    ] = None
+    memory: Memory = None
     updatable: Annotated[
         bool, option("--updatable", "Keep the paths of the walks, so that `kpar update` can follow changes of edges.")
     ] = False
@@ -76,8 +69,8 @@ class Query:
         option("--index IRW.h5", "The index by `kpar index`; without one, every query draws walks of its own."),
     ] = None
     out: options.AnswersOption = None
-    alpha: Annotated[float | None, option("--alpha A", "Must be that of the index, if there is one.")] = None
-    epsilon: Annotated[float | None, option("--epsilon E", "Must be that of the index, if there is one.")] = None
+    alpha: Annotated[float | None, Option("Must be that of the index, if there is one.", metavar="A")] = None
+    epsilon: Annotated[float | None, Option("Must be that of the index, if there is one.", metavar="E")] = None
     weighted: Annotated[bool, option("--weighted", "Without an index: take edges in proportion to their weights.")] = (
         False
     )
@@ -92,21 +85,16 @@ class Query:
 
 @app.command("rank")
 @with_run("out", *DEVICE, writes="pagerank", estimate=needs.rank)
-def rank(
-    run: Run,
-    graph_file: options.GraphArgument,
-    alpha: options.AlphaOption = settings.KPAR_ALPHA,
-    weighted: options.WeightedOption = False,
-) -> None:
+def rank(run: Run, graph_file: options.GraphArgument, params: Annotated[Params, "alpha", "weighted"]) -> None:
     """Compute PageRank and the PRO-rank list, which says where more walks pay off."""
+    alpha, weighted = params.alpha, params.weighted
     run.params = {"alpha": alpha, "weighted": weighted}
     with run.phase("read"):
-        from gpukit.kpar.problem import ONE, Params
+        from gpukit.kpar.problem import ONE
 
-        asked = Params(alpha=alpha, weighted=weighted)
         graph, _ = run.read_graph(graph_file)
     device = run.use_device(run.requested, work=RANK_VISITS * graph.m)
-    found = compute_rank(run, device, asked)
+    found = compute_rank(run, device, params)
     with run.phase("write"):
         from gpukit.artifacts import write_pagerank
 
@@ -123,23 +111,20 @@ def rank(
 
 @app.command("index")
 @with_run("out", *DEVICE, "seed", writes="irw", estimate=needs.index)
-def index(run: Run, graph_file: options.GraphArgument, asked: Asked) -> None:
+def index(run: Run, graph_file: options.GraphArgument, params: Params, asked: Asked) -> None:
     """Draw the random walks of every vertex and store where they end."""
-    build(run, graph_file, asked)
+    build(run, graph_file, params, asked)
 
 
-def build(run: Run, graph_file: Path, asked: Asked, *, hubs: bool = False, adaptive: bool = True) -> None:
+def build(
+    run: Run, graph_file: Path, params: Params, asked: Asked, *, hubs: bool = False, adaptive: bool = True
+) -> None:
     """Make an index, also with a list of hubs, or with as many walks from every vertex."""
-    run.params = {"alpha": asked.alpha, "epsilon": asked.epsilon, "hubs": hubs, "adaptive": adaptive}
-    run.params |= {"weighted": asked.weighted} | ({"updatable": True} if asked.updatable else {})
-    check_memory(asked.memory)
+    run.params = {**params.record(), "hubs": hubs, "adaptive": adaptive}
+    run.params |= {"updatable": True} if asked.updatable else {}
     if asked.sizes is not None and (not asked.updatable or asked.rank_file is not None or not adaptive):
         raise UsageError("--sizes goes with --updatable, and without --rank and --uniform, whose place it takes")
-    with run.phase("read"):
-        from gpukit.kpar.problem import Params
-
-        params = Params(asked.alpha, asked.epsilon, asked.weighted)
-        graph, _ = run.read_graph(graph_file, transpose=asked.rank_file is None and asked.sizes is None)
+    graph, _ = run.read_graph(graph_file, transpose=asked.rank_file is None and asked.sizes is None)
     if asked.updatable:
         artifact, found = _updatable(run, params, asked, hubs, adaptive)
     else:
@@ -155,7 +140,7 @@ def build(run: Run, graph_file: Path, asked: Asked, *, hubs: bool = False, adapt
     run.finish(record)
 
 
-def _updatable(run: Run, params: "Params", asked: Asked, hubs: bool, adaptive: bool) -> "tuple[Artifact, Index]":
+def _updatable(run: Run, params: Params, asked: Asked, hubs: bool, adaptive: bool) -> "tuple[Artifact, Index]":
     """Make an index that `kpar update` can change, with sizes by PageRank or those of another index."""
     from gpukit.kpar.update.paths import check_updatable
 
@@ -195,14 +180,7 @@ def query(
     graph_file: options.GraphArgument,
     queries: options.Queries,
     asked: Query,
-    depth: Annotated[
-        Depth | None,
-        option(
-            "--depth",
-            "refined, the default with an index: once the guarantee holds look twice at the vertices around the end of "
-            "the answer, and say which places are certain; auto: without that look; end: halve the error.",
-        ),
-    ] = None,
+    depth: DepthParameter = None,
 ) -> None:
     """Find the k vertices with the largest personalised PageRank of each source."""
     ask(run, graph_file, queries, asked, depth)
@@ -216,14 +194,13 @@ def ask(
     depth = depth or ("auto" if asked.index_file is None else "refined")
     run.params = {"k": queries.k, "depth": depth, "bounds": bounds}
     with run.phase("read"):
-        from gpukit.kpar.problem import check_k
-
         graph, sources, k = read_queries(run, graph_file, queries)
         named = None
         if asked.among is not None:
             listed = vertex_list(asked.among, "--among", graph)
             named = among_of(graph.n, listed, run.inputs)
-            k = run.params["k"] = at_most(queries.k, settings.KPAR_K, len(listed))
+            k = length_of("k", queries.k, USUAL_K, len(listed), "the vertices that answers may name")
+            run.params["k"] = k
             run.params["among"] = len(listed)
         in_part, first, last = part_of(asked.part, len(sources), "queries")
         sources = sources.part(first, last)
@@ -239,8 +216,7 @@ def ask(
             raise UsageError("an index knows whether its edges are weighted; leave --weighted out")
         found, run.inputs["index"] = read_index(asked.index_file, run.inputs["graph"], asked.alpha, asked.epsilon)
     params = found.params
-    run.params |= {"alpha": params.alpha, "epsilon": params.epsilon, "weighted": params.weighted}
-    check_k(k, graph.n)
+    run.params |= params.record()
     device = run.use_device(run.requested, work=float(graph.m) * len(sources))
     with run.phase("prepare"):
         from gpukit.kpar.run import prepare_on

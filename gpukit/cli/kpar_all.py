@@ -3,15 +3,15 @@
 from pathlib import Path
 from typing import Annotated
 
-from gpukit import settings
 from gpukit.api import needs
 from gpukit.api.everybody import KIND, write_all
 from gpukit.api.parts import part_of
-from gpukit.api.vertices import at_most
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.kpar_common import read_index
-from gpukit.cli.options import ForceOption, GraphArgument, IndexOption, PartOption, StopOption, option
+from gpukit.cli.options import ForceOption, GraphArgument, IndexOption, PartOption, option
+from gpukit.parameters.kpar import USUAL_K, Length, StopParameter
+from gpukit.parameters.option import length_of
 
 
 @with_run(*DEVICE, estimate=needs.answers)
@@ -20,10 +20,8 @@ def everybody(
     graph_file: GraphArgument,
     index_file: IndexOption,
     out: Annotated[Path, option("--out P.parquet", "The table to write: source, target, weight.")],
-    k: Annotated[
-        int | None, option("-k --k K", f"Length of each answer; {settings.KPAR_K}, or n if smaller, by default.")
-    ] = None,
-    depth: StopOption = "refined",
+    k: Length = None,
+    depth: StopParameter = "refined",
     part: PartOption = None,
     force: ForceOption = False,
 ) -> None:
@@ -42,10 +40,8 @@ def everybody(
         graph, _ = run.read_graph(graph_file, transpose=False)
         found, run.inputs["index"] = read_index(index_file, run.inputs["graph"])
         run.labels = graph.labels
-    asked = found.params
-    length = at_most(k, settings.KPAR_K, graph.n)
-    run.params = {"k": length, "depth": depth, "alpha": asked.alpha, "epsilon": asked.epsilon}
-    run.params |= {"weighted": asked.weighted}
+    length = length_of("k", k, USUAL_K, graph.n)
+    run.params = {"k": length, "depth": depth, **found.params.record()}
     in_part, first, last = part_of(part, graph.n, "vertices")
     run.params |= in_part
     device = run.use_device(run.requested, work=float(graph.m) * (last - first))

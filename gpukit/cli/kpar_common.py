@@ -5,16 +5,16 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from gpukit import settings
 from gpukit.api.pagerank_answers import answers_artifact
 from gpukit.api.pagerank_index import index_of
 from gpukit.api.results import another_graph
-from gpukit.api.vertices import at_most
 from gpukit.cli.common import Run, cut_list
 from gpukit.cli.options import Queries, option
 from gpukit.cli.vertices import read_sources
 from gpukit.errors import InputError
 from gpukit.graph.lines import quoted, source_words
+from gpukit.parameters.kpar import USUAL_K
+from gpukit.parameters.option import length_of
 
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
@@ -48,8 +48,8 @@ def read_queries(
 ) -> "tuple[Graph, Sources, int]":
     """Return the graph, the sources of the queries, and the length of an answer, which joins the parameters."""
     graph, _ = run.read_graph(graph_file, transpose=transpose)
-    k = run.params["k"] = at_most(asked.k, settings.KPAR_K, graph.n)
-    return graph, read_sources(graph, asked, run.seed, k, run.inputs), k
+    k = run.params["k"] = length_of("k", asked.k, USUAL_K, graph.n)
+    return graph, read_sources(graph, asked, run.seed, run.inputs), k
 
 
 def check_fit(path: Path, found: dict[str, Any], graph: str, wanted: dict[str, float | None], maker: str) -> None:

@@ -2,26 +2,22 @@
 
 from typing import TYPE_CHECKING, Any
 
-from gpukit import settings
 from gpukit.api.pagerank_direct import REASON, answer_directly
 from gpukit.cli.common import Run
 from gpukit.cli.kpar_common import explained, finish
 from gpukit.errors import UsageError
+from gpukit.parameters.kpar import Params
 
 if TYPE_CHECKING:
-    from gpukit.kpar.problem import Params, Sources
+    from gpukit.kpar.problem import Sources
 
 
-def asked_params(alpha: float | None, epsilon: float | None, weighted: bool) -> "Params":
+def asked_params(alpha: float | None, epsilon: float | None, weighted: bool) -> Params:
     """Return the parameters of queries that no index decides."""
-    from gpukit.kpar.problem import Params
-
-    return Params(
-        settings.KPAR_ALPHA if alpha is None else alpha, settings.KPAR_EPSILON if epsilon is None else epsilon, weighted
-    )
+    return Params(Params.alpha if alpha is None else alpha, Params.epsilon if epsilon is None else epsilon, weighted)
 
 
-def query_without_index(run: Run, sources: "Sources", depth: str, asked: "Params", explain: bool) -> None:
+def query_without_index(run: Run, sources: "Sources", depth: str, asked: Params, explain: bool) -> None:
     """Answer queries by pushes and walks of their own, write and print the answers.
 
     Raises
@@ -36,7 +32,7 @@ def query_without_index(run: Run, sources: "Sources", depth: str, asked: "Params
         raise UsageError("--explain tells of values of δ, and --depth end needs none without an index; leave one out")
     if run.requested == "cuda":
         raise UsageError("without an index queries run on the CPU; give --index, or --device cpu")
-    run.params |= {"alpha": asked.alpha, "epsilon": asked.epsilon, "weighted": asked.weighted}
+    run.params |= asked.record()
     k = run.params["k"]
     run.requested = "cpu" if run.requested == "cpu" else None
     device = run.use_device(reason=REASON)

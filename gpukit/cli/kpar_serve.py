@@ -12,8 +12,10 @@ from gpukit import pending
 from gpukit.api.pagerank import OPENED_QUERIES
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.options import GraphArgument, IndexOption, StopOption, option
+from gpukit.cli.options import GraphArgument, IndexOption, option
 from gpukit.errors import InputError, UsageError
+from gpukit.parameters.kpar import StopParameter
+from gpukit.parameters.option import Option, length_of
 
 _log = logging.getLogger("gpukit")
 
@@ -29,11 +31,13 @@ class Asked:
     """Where the server listens, and what a request may ask."""
 
     host: Annotated[str, option("--host ADDRESS", "Where to listen; the default is this machine alone.")] = "127.0.0.1"
-    port: Annotated[int, option("--port N", "The port; 0 takes a free one, which the log names.")] = 8750
-    max_body: Annotated[int, option("--max-body BYTES", "Of the body of a request.", min=1)] = 1 << 20
-    max_k: Annotated[int, option("--max-k K", "Length of an answer at most.", min=1)] = 1000
-    max_sources: Annotated[int, option("--max-sources N", "Vertices that a request may name, in all.", min=1)] = 10_000
-    depth: StopOption = "refined"
+    port: Annotated[
+        int, Option("The port; 0 takes a free one, which the log names.", metavar="N", ge=0, lt=1 << 16)
+    ] = 8750
+    max_body: Annotated[int, Option("Of the body of a request.", metavar="BYTES", ge=1)] = 1 << 20
+    max_k: Annotated[int, Option("Length of an answer at most.", metavar="K", ge=1)] = 1000
+    max_sources: Annotated[int, Option("Vertices that a request may name, in all.", metavar="N", ge=1)] = 10_000
+    depth: StopParameter = "refined"
 
 
 @with_run(*DEVICE)
@@ -43,8 +47,6 @@ def serve(run: Run, graph_file: GraphArgument, index_file: IndexOption, asked: A
     POST /v1/topk with {"k": 10, "sources": [42, {"7": 3, "9": 1}]}, and "among": [5, 8] for the best of these alone;
     GET /health; GET /metrics.
     """
-    if not 0 <= asked.port < 1 << 16:
-        raise UsageError(f"--port is {asked.port}; 0 to 65535 are allowed")
     _check_libraries()
     with run.phase("read"):
         from gpukit.api.resident import open_files
@@ -52,13 +54,13 @@ def serve(run: Run, graph_file: GraphArgument, index_file: IndexOption, asked: A
         files = open_files(graph_file, index_file)
         graph, params = files.prepared.graph, files.prepared.index.params
         run.graph, run.inputs = graph, {"graph": files.graph.payload, "index": files.index.payload}
-    run.params = {"depth": asked.depth, "alpha": params.alpha, "epsilon": params.epsilon, "weighted": params.weighted}
+    run.params = {"depth": asked.depth, **params.record()}
     device = run.use_device(run.requested, work=float(OPENED_QUERIES) * graph.m)
     with run.phase("prepare"):
         from gpukit.kpar.engine import Engine
-        from gpukit.kpar.problem import Sources, check_k
+        from gpukit.kpar.problem import Sources
 
-        check_k(1, graph.n)
+        length_of("max_k", None, asked.max_k, graph.n)
         engine = Engine(device, files.on(device), refine=asked.depth == "refined")
     with run.phase("load"):
         from gpukit.cli.serve_app import Limits, Served, Service, as_arrow

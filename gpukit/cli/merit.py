@@ -8,23 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer.main import get_current_context
 
 from gpukit.api import needs
-from gpukit.api.campaign_run import (
-    check_free,
-    check_worlds,
-    record_of,
-    settings_of,
-    simulate,
-    tell_of_first,
-    use_device,
-)
+from gpukit.api.campaign_run import Worlds, check_free, record_of, simulate, tell_of_first, use_device
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run, cut_list
 from gpukit.cli.merit_common import read_asked
-from gpukit.cli.options import CampaignOptions, GraphArgument, argument, option
+from gpukit.cli.options import CostsOption, GraphArgument, argument, option
 from gpukit.cli.outputs import check_out
 from gpukit.cli.vertices import named_vertices, read_once, text_lines, vertex_list, vertices_in
 from gpukit.errors import UsageError
 from gpukit.graph.lines import quoted
+from gpukit.parameters.merit import Params
 from gpukit.wording import counted
 
 if TYPE_CHECKING:
@@ -41,7 +34,7 @@ _log = logging.getLogger("gpukit")
 class Simulated:
     """What stands for people who are not known."""
 
-    worlds: Annotated[int, option("--worlds W", "Hidden worlds to run a campaign in.")] = 1
+    worlds: Worlds = 1
     replay: Annotated[
         Path | None, option("--replay FILE", "An observed campaign: a line of activated ids a round.")
     ] = None
@@ -60,20 +53,21 @@ class Step:
 
 @app.command("run")
 @with_run("out", *DEVICE, "seed", writes="campaign", estimate=needs.mrr_sets)
-def run_(run: Run, graph_file: GraphArgument, asked: CampaignOptions, simulated: Simulated) -> None:
+def run_(
+    run: Run, graph_file: GraphArgument, params: Params, simulated: Simulated, costs: CostsOption = "degree"
+) -> None:
     """Simulate campaigns: seeds are chosen round by round until η vertices are active."""
-    play(run, graph_file, asked.costs, settings_of(vars(asked)), simulated)
+    play(run, graph_file, costs, params, simulated)
 
 
-def play(run: Run, graph_file: Path, costs: str, wanted: dict[str, Any], simulated: Simulated, **how: Any) -> None:
+def play(run: Run, graph_file: Path, costs: str, params: Params, simulated: Simulated, **how: Any) -> None:
     """Simulate campaigns; ``how`` are arguments of :func:`gpukit.api.campaign_run.simulate`."""
     worlds, replay = simulated.worlds, simulated.replay
-    run.params = {**wanted, "costs": costs, "worlds": worlds}
-    check_worlds(worlds)
+    run.params = {**params.record(), "costs": costs, "worlds": worlds}
     if replay is not None and worlds > 1:
         raise UsageError("--replay is one campaign; leave --worlds out")
     _keep_to_itself(run.target, new=True)
-    _, params, _ = read_asked(run, graph_file, wanted, costs)
+    _, params, _ = read_asked(run, graph_file, params, costs)
     record = None if replay is None else _recorded(run, replay)
     artifact, found, spent = simulate(run, params, worlds=worlds, record=record, **how)
     run.put(artifact)
@@ -88,16 +82,16 @@ def play(run: Run, graph_file: Path, costs: str, wanted: dict[str, Any], simulat
 
 @app.command("start")
 @with_run("out", *DEVICE, "seed", writes="campaign", estimate=needs.mrr_sets)
-def start(run: Run, graph_file: GraphArgument, asked: CampaignOptions) -> None:
+def start(run: Run, graph_file: GraphArgument, params: Params, costs: CostsOption = "degree") -> None:
     """Begin a real campaign: choose the first batch."""
-    begin(run, graph_file, asked.costs, settings_of(vars(asked)))
+    begin(run, graph_file, costs, params)
 
 
-def begin(run: Run, graph_file: Path, costs: str, wanted: dict[str, Any], **how: Any) -> None:
+def begin(run: Run, graph_file: Path, costs: str, params: Params, **how: Any) -> None:
     """Begin a real campaign; ``how`` may be ``make_sets`` of :class:`gpukit.merit.Campaign`."""
-    run.params = {**wanted, "costs": costs}
+    run.params = {**params.record(), "costs": costs}
     _keep_to_itself(run.target, new=True)
-    graph, params, tables = read_asked(run, graph_file, wanted, costs)
+    graph, params, tables = read_asked(run, graph_file, params, costs)
     device, params = use_device(run, params, **how)
     from gpukit.merit import Campaign
 

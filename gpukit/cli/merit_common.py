@@ -8,23 +8,21 @@ from gpukit.api.campaign_run import checked, priced
 from gpukit.cli.common import Run
 from gpukit.cli.vertices import vertex_costs
 from gpukit.errors import UsageError
+from gpukit.parameters.merit import Params
 
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
-    from gpukit.merit import Costs, Params
+    from gpukit.merit import Costs
 
 
-def read_asked(
-    run: Run, graph_file: Path, asked: dict[str, Any], costs: str
-) -> "tuple[Graph, Params, dict[str, Any] | None]":
-    """Return the graph, the checked parameters and the sampling tables.
+def read_asked(run: Run, graph_file: Path, params: Params, costs: str) -> "tuple[Graph, Params, dict[str, Any] | None]":
+    """Return the graph, the parameters, checked and with what seeds cost, and the sampling tables.
 
-    ``asked`` are arguments of :class:`gpukit.merit.Params` by name; the batch may be None
-    (:func:`gpukit.api.campaign_run.use_device`).
+    The batch may still be None (:func:`gpukit.api.campaign_run.use_device`).
     """
     with run.phase("read"):
-        graph, tables = run.read_graph(graph_file, tables=asked["model"] == "ic")
-        return graph, checked(run, asked, _costs(run, graph, costs)), tables
+        graph, tables = run.read_graph(graph_file, tables=params.model == "ic")
+        return graph, checked(run, params, _costs(run, graph, costs)), tables
 
 
 def _costs(run: Run, graph: "Graph", text: str) -> "Costs":

@@ -1,7 +1,7 @@
 """The options of more than one command: how each is written, what it says in the help, and groups of them.
 
 A group is a frozen dataclass whose fields are options; :func:`gpukit.cli.command.with_run` shows the fields to Typer
-and gives the command the whole. Choices and defaults are those of :mod:`gpukit.settings`.
+and gives the command the whole. Parameters of systems are those of :mod:`gpukit.parameters`.
 """
 
 from dataclasses import dataclass
@@ -10,9 +10,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from gpukit import settings
 from gpukit.api.results import check_name
 from gpukit.device.select import look_for_gpus
+from gpukit.parameters.kpar import Length
+from gpukit.parameters.option import SEED, Option, Parameter
 
 
 def option(spec: str, text: str, **more: Any) -> Any:
@@ -24,9 +25,17 @@ def option(spec: str, text: str, **more: Any) -> Any:
     return typer.Option(*names, metavar=spec.rpartition(names[-1])[2].strip() or None, help=text, **more)
 
 
-def ablation(spec: str, text: str) -> Any:
-    """Return an option that rebuilds a variant of a paper, or takes something out of a method to see what it does."""
-    return option(spec, text, rich_help_panel="Ablations")
+def typer_type(one: Parameter) -> Any:
+    """Return the annotation by which Typer knows a parameter; of those that a word switches off, words."""
+    kind = str if one.option.none else one.kind | None if one.optional else one.kind
+    short = f"-{one.name}" if len(one.name) == 1 else one.option.short
+    spec = f"{short} {one.option.names or '--' + one.name.replace('_', '-')} {one.option.metavar or ''}"
+    return Annotated[kind, option(spec, one.help, rich_help_panel=one.option.panel)]
+
+
+def default_of(one: Parameter) -> Any:
+    """Return the default of a parameter as Typer shows it."""
+    return (one.option.none if one.default is None else str(one.default)) if one.option.none else one.default
 
 
 def argument(name: str | None, text: str) -> Any:
@@ -55,10 +64,10 @@ DeviceChoice = Literal["auto", "cpu", "cuda"]
 DeviceOption = Annotated[DeviceChoice, option("--device", "Where to run.", callback=_look_ahead)]
 GpusOption = Annotated[int, option("--gpus N", "Number of GPUs; 0 means the CPU.")]
 ThreadsOption = Annotated[int | None, option("--threads N", "CPU threads; all available by default.")]
+SeedOption = typer_type(SEED)
 GpuMemoryOption = Annotated[
     int | None, option("--gpu-memory BYTES", "Most memory to take of each GPU; what is free by default.", min=1)
 ]
-SeedOption = Annotated[int, option("--seed S", "Seed of all random numbers, 0 to 2^64 - 1.")]
 JsonOption = Annotated[bool, option("--json", "Print one JSON object on standard output.")]
 VerboseOption = Annotated[int, option("-v --verbose", "More on standard error; -vv for all.", count=True)]
 OutOption = Annotated[Path, option("--out FILE", "The artifact to write.", callback=_is_artifact)]
@@ -69,52 +78,20 @@ GraphArgument = Annotated[Path, argument("G.h5", "The graph.")]
 MetricsOption = Annotated[Path | None, option("--out M.h5", "A metrics artifact to write.", callback=_is_artifact)]
 
 
-# Graphs
-
-WeightsOption = Annotated[
-    str,
-    option(
-        "--weights wc|const:P|trivalency|uniform:LO:HI|file|none",
-        "Edge probabilities: 1/in-degree, constant, 0.1/0.01/0.001 by chance, uniform in [LO, HI], third column, none.",
-    ),
-]
-TransposeOption = Annotated[
-    bool, option("--transpose/--no-transpose", "Keep the in-edges and the sampling tables too.")
-]
-BothWaysOption = Annotated[bool, option("--undirected", "Each edge stands for both directions.")]
-ScaleOption = Annotated[
-    Literal["max", "in-sum"] | None,
-    option("--scale", "Make probabilities of counts: w / largest w, or w / sum of those into the same vertex."),
-]
-
 # Influence maximisation
 
-ModelOption = Annotated[settings.Model, option("--model", "Independent cascade or linear threshold.")]
-MODEL = settings.default(settings.Model)
-SeedsOption = Annotated[int, option("-k --k K", "Number of seeds.")]
+SeedsOption = Annotated[int, Option("Number of seeds.", metavar="K")]
 RoundSeedsOption = Annotated[int, option("-k --k K", "Number of seeds (of each round).")]
-RoundsOption = Annotated[int, option("--rounds T", "Rounds of seeding, 1 to 255.")]
 TargetsOption = Annotated[
     Path | None,
     option("--targets FILE", "Lines `id weight`: what a vertex counts for, up to 9 decimals; 0 if not named."),
 ]
-WorldsOption = Annotated[int, option("--worlds R", "Number of live-edge worlds.")]
+WorldsOption = Annotated[int, Option("Number of live-edge worlds.", metavar="R", ge=1, lt=2**31)]
 
 
 # kPAR
 
-AlphaOption = Annotated[float, option("--alpha A", "Probability that a walk stops, in (0, 1).")]
-WeightedOption = Annotated[
-    bool, option("--weighted", "Take edges in proportion to their weights (`graph import --weights file`).")
-]
-EpsilonOption = Annotated[float, option("--epsilon E", "Relative error, in (0, 0.5].")]
 IndexOption = Annotated[Path, option("--index IRW.h5", "The index by `kpar index`.")]
-StopOption = Annotated[
-    settings.Stop,
-    option(
-        "--depth", "Look twice at the vertices around the end of an answer, or stop when the guarantee holds (auto)."
-    ),
-]
 AnswersOption = Annotated[Path | None, option("--out T.h5", "The answers to write.", callback=_is_artifact)]
 
 
@@ -122,47 +99,28 @@ AnswersOption = Annotated[Path | None, option("--out T.h5", "The answers to writ
 class Queries:
     """The queries that kPAR is asked: how long the answers are, and from where."""
 
-    k: Annotated[
-        int | None, option("-k --k K", f"Length of an answer; {settings.KPAR_K}, or n if smaller, by default.")
-    ] = None
+    k: Length = None
     source: Annotated[str | None, option("--source ID[:W],…", "One query: a vertex, or several with weights.")] = None
     sources_file: Annotated[
         Path | None,
         option("--sources FILE|-", "A query a line: ID, or ID:WEIGHT … of a set; or a table of `export`."),
     ] = None
-    random: Annotated[int | None, option("--random N", "N queries from random vertices, chosen by --seed.")] = None
+    random: Annotated[
+        int | None, Option("N queries from random vertices, chosen by --seed.", metavar="N", ge=1, le=10**7)
+    ] = None
     able: Annotated[bool, option("--out-edges", "With --random: vertices that edges lead away from, alone.")] = False
 
 
 # MERIT
 
-EtaOption = Annotated[int, option("--eta N", "Vertices to activate.")]
-BatchOption = Annotated[
-    int | None,
-    option("--batch -b B", "Seeds of a round at most; an eighth of what would reach η, 1 to 16, by default."),
-]
 CostsOption = Annotated[
     str, option("--costs degree|uniform|FILE", "0.01 + 0.01 · d_out, 1, or lines `id cost`; 1 if not named.")
 ]
 
 
-@dataclass(frozen=True)
-class CampaignOptions:
-    """What decides a campaign, simulated or real."""
-
-    eta: EtaOption
-    batch: BatchOption = None
-    model: ModelOption = MODEL
-    epsilon: Annotated[float, option("--epsilon E", "Accuracy of a choice, in (0, 1).")] = settings.MERIT_EPSILON
-    costs: CostsOption = "degree"
-
-
 # Structural diversity
 
 UndirectedOption = Annotated[bool, option("--undirected", "Ignore the directions of a directed graph.")]
-TOption = Annotated[
-    int | None, option("-t --t T", f"Number of vertices to find; {settings.DIVERSITY_T}, or n if smaller, by default.")
-]
 
 # One answer in several files
 

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from gpukit.kpar.problem import Sources
 
 MAX_ID = 2**63 - 1
-MAX_QUERIES = 10**7
 
 _log = logging.getLogger("gpukit")
 
@@ -371,25 +370,22 @@ def vertex_id(word: str, path: Path, line: int) -> int:
 # Queries
 
 
-def read_sources(graph: "Graph", asked: Queries, seed: int, k: int, inputs: dict[str, str]) -> "Sources":
+def read_sources(graph: "Graph", asked: Queries, seed: int, inputs: dict[str, str]) -> "Sources":
     """Return the queries of one of ``--source``, ``--sources`` and ``--random``; a file's digest joins ``inputs``.
 
     Raises
     ------
     UsageError
-        If not exactly one is given, a word of ``--source`` is not ``ID`` or ``ID:WEIGHT``, or k does not fit the graph.
+        If not exactly one is given, a word of ``--source`` is not ``ID`` or ``ID:WEIGHT``.
     InputError
         If the file is broken or an id is not in the graph.
     """
-    from gpukit.kpar.problem import Sources, check_k
+    from gpukit.kpar.problem import Sources
 
     source, file, random = asked.source, asked.sources_file, asked.random
     if sum(given is not None for given in (source, file, random)) != 1:
         raise UsageError("give the sources by one of --source, --sources and --random")
-    check_k(k, graph.n)
     if random is not None:
-        if not 1 <= random <= MAX_QUERIES:
-            raise UsageError(f"--random is {random}; 1 to {MAX_QUERIES} are allowed")
         from gpukit.kpar.problem import random_vertices
 
         if not asked.able:

@@ -6,9 +6,6 @@ COMP, CORE, TRUSS = 0, 1, 2
 CODES = {"comp": COMP, "core": CORE, "truss": TRUSS}
 """Number of each model in kernels."""
 
-SMALLEST_K = {"comp": 1, "core": 1, "truss": 2}
-"""Smallest meaningful k; a 2-truss needs an edge, a 1-core a neighbour, a 1-component a vertex."""
-
 
 @njit
 def least_degree(model, k):

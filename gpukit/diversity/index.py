@@ -18,7 +18,7 @@ import numpy as np
 from gpukit.diversity.bounds import CODES, least_size
 from gpukit.diversity.contexts_cpu import Space
 from gpukit.diversity.index_cpu import Links, Own, link_vertices, list_scores, make_forest
-from gpukit.diversity.problem import Contexts, Decomposer, Params, Progress, Result, check_t, running
+from gpukit.diversity.problem import Contexts, Decomposer, Params, Progress, Result, running
 from gpukit.diversity.scores import Network
 from gpukit.errors import InputError
 from gpukit.graph.csr import Graph
@@ -87,12 +87,9 @@ class Index:
 
         Raises
         ------
-        UsageError
-            If t is out of range.
         InputError
             If the index contradicts itself.
         """
-        check_t(t, self.n)
         among = range(self.n) if among is None else among
         vertices, scores = self._top(self.lists[params.model], params.k, min(t, len(among)), among)
         return Result(vertices, scores, self._contexts(vertices, scores, params), 0)

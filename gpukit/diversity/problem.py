@@ -1,4 +1,4 @@
-"""What structural diversity search is asked, the graph in the form its kernels want, and what it answers."""
+"""The graph in the form that the kernels of structural diversity search want, and what it answers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,52 +6,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gpukit import settings
-from gpukit.diversity.bounds import CODES, SMALLEST_K
-from gpukit.errors import InputError, UsageError
+from gpukit.errors import UsageError
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Graph, Weights
+from gpukit.parameters.diversity import Params
 from gpukit.wording import spelled
 
-MAX_K = 2**31 - 1
-
 Progress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True)
-class Params:
-    """What decides the answer.
-
-    Attributes
-    ----------
-    model : str
-        What counts as a social context of v: in the graph that v's neighbours induce, a connected component with k or
-        more vertices (``comp``), one of the maximal subgraph of degrees >= k (``core``), or one of the maximal subgraph
-        whose edges lie in >= k - 2 of its triangles (``truss``; parts that share a vertex are one).
-    k : int
-        Threshold, at least 1 (``truss``: 2) and below 2**31.
-
-    Raises
-    ------
-    UsageError
-        If one is out of range.
-    """
-
-    model: str = settings.DIVERSITY_MODEL
-    k: int = settings.DIVERSITY_K
-
-    def __post_init__(self) -> None:
-        if self.model not in CODES:
-            raise UsageError(f"model {self.model!r} is unknown; choose comp, core or truss")
-        if not SMALLEST_K[self.model] <= self.k <= MAX_K:
-            raise UsageError(
-                f"{spelled('k')} is {self.k}; {SMALLEST_K[self.model]} to {MAX_K} are allowed for {self.model}"
-            )
-
-    @property
-    def code(self) -> int:
-        """Number of the model in kernels."""
-        return CODES[self.model]
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,14 +153,6 @@ class Decomposer(Protocol):
 
     def decompose(self, vertices: np.ndarray, params: Params) -> EgoTrusses:
         """Return the trussness of every edge of the ego-networks of vertices (internal ids, each once)."""
-
-
-def check_t(t: int, n: int) -> None:
-    """Check the length of an answer; raises UsageError, or InputError where there are no vertices."""
-    if n == 0:
-        raise InputError("the graph has no vertices, so there is nothing to find")
-    if not 1 <= t <= n:
-        raise UsageError(f"{spelled('t')} is {t}; 1 to {n} (the number of vertices) are allowed")
 
 
 def ignores_directions(graph: Graph, symmetrise: bool) -> bool:

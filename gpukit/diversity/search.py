@@ -9,7 +9,7 @@ scored.
 import numpy as np
 
 from gpukit.device.timing import PhaseTimer
-from gpukit.diversity.problem import Params, Progress, Result, Scorer, check_t
+from gpukit.diversity.problem import Params, Progress, Result, Scorer
 
 FIRST_BATCH = 1024
 
@@ -38,13 +38,7 @@ def search(
         Gets the phases ``bounds``, ``scores`` and ``contexts``.
     progress : callable, optional
         Called as ``progress(done, total)`` with numbers of vertices in a batch.
-
-    Raises
-    ------
-    UsageError
-        If t is out of range.
     """
-    check_t(t, network.n)
     among = range(network.n) if among is None else among
     t = min(t, len(among))
     timer = timer or PhaseTimer()

@@ -18,7 +18,8 @@ Beyond it: weighted roots, forced and forbidden seeds (``problem.py``), a budget
 has the proofs. What the paper does and this does better is in :mod:`gpukit.papers.gim`, which nothing here imports.
 """
 
-from gpukit.gim.problem import Params, Result, Step
+from gpukit.gim.problem import Result, Step
 from gpukit.gim.run import maximise
+from gpukit.parameters.gim import Params
 
 __all__ = ["Params", "Result", "Step", "maximise"]

@@ -1,4 +1,4 @@
-"""What is asked of influence maximisation (Params), the checked question (Problem), and the answer (Result)."""
+"""The checked question of influence maximisation (Problem), and the answer (Result)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -8,131 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from gpukit import settings
 from gpukit.errors import InputError, UsageError
 from gpukit.gim.bounds import BUDGET_RATIO, GREEDY_RATIO, ROUNDS_RATIO, Family
 from gpukit.gim.known import Known
 from gpukit.graph.csr import Graph
+from gpukit.parameters.gim import SENTINEL_MIN_SETS, Params, check_limits
 from gpukit.worlds.bounds import CONTEXT, log_choose
 
 MAX_COST = 2**31 - 1
 
 Greedy = Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray]]
 """Greedy choice from sets in host memory, as :func:`gpukit.papers.gim.passes.greedy` does."""
-
-_CHOICES = {
-    "model": settings.choices(settings.Model),
-    "bound": settings.choices(settings.Bound),
-    "sampler": settings.choices(settings.Sampler),
-    "samples": settings.choices(settings.Samples),
-    "selection": settings.choices(settings.Selection),
-    "sets": settings.choices(settings.Sets),
-    "sentinels": settings.choices(settings.Sentinels),
-}
-
-
-@dataclass(frozen=True, eq=False)
-class Params:
-    """Parameters of :func:`gpukit.gim.maximise`; vertices are internal ids.
-
-    Attributes
-    ----------
-    k : int or None
-        Seeds of each round, in [1, n], those of ``include`` among them; None with a budget.
-    epsilon : float
-        Accuracy, in [1e-6, 1). The guarantee aimed at is ρ - ε (ρ = 1 - 1/e, see :class:`Problem`); with ε >= ρ nothing
-        is aimed at, and the run stops at the first size with whatever certificate that gives.
-    model : str
-        ``ic`` (independent cascade) or ``lt`` (linear threshold).
-    bound : str
-        ``opim`` or ``imm``: which sample sizes.
-    sampler : str
-        ``skip`` or ``scan`` (:func:`gpukit.worlds.reverse.prepare`).
-    samples : str
-        With ``imm``: how the last phase uses the search phase's sets; ``grid``, ``fresh`` or ``original`` (unsound).
-    selection : str
-        ``index``, or ``scan`` for one pass over all sets per seed (the paper's algorithm 7); the seeds are the same.
-    sets : str
-        ``kept``: sets that are nothing but their root are known, not drawn, or ``plain``. They are always plain with
-        ``imm``, the sampler ``scan``, and several rounds.
-    sentinels : str
-        ``auto``: where sets hold a good part of the graph, they end at a vertex that is chosen first
-        (:mod:`gpukit.gim.sentinel`), or ``off``.
-    rounds : int
-        Rounds T of multi-round influence maximisation, in [1, 255].
-    optimism : float or None
-        With ``opim``: draw until the two-fold optimism of the choice and its standard deviation are together at most so
-        large a share of the spread (:mod:`gpukit.gim.twofold`), in (0, 1), and judge simple rules beside the choice;
-        None: the certificate alone, as published.
-    max_members : int
-        With ``optimism``: stop before the sets to choose from have more members together; >= 1.
-    min_sets : int or None
-        Fewest RR sets to draw, all collections together; >= 0. None: 0 with ``opim``, 200,000 with ``imm``, where more
-        than the guarantee needs make better seeds.
-    seed : int
-        The user's seed, in [0, 2**64).
-    include, exclude : sequence of int
-        Vertices that must be seeds (chosen first, in this order; one round only), and that cannot be.
-    root_weights : int64 array, shape (n,), or None
-        What each vertex counts for (targeted influence maximisation), >= 0; None: one each.
-    costs : int64 array, shape (n,), or None
-        Cost of each vertex as a seed, in [1, 2**31 - 1]; None: 1. Only with a budget.
-    budget : int or None
-        Most that the seeds may cost together, in the unit of the costs.
-    """
-
-    k: int | None = None
-    epsilon: float = settings.GIM_EPSILON
-    model: str = settings.default(settings.Model)
-    bound: str = settings.default(settings.Bound)
-    sampler: str = settings.default(settings.Sampler)
-    samples: str = settings.default(settings.Samples)
-    selection: str = settings.default(settings.Selection)
-    sets: str = settings.default(settings.Sets)
-    sentinels: str = settings.default(settings.Sentinels)
-    rounds: int = 1
-    optimism: float | None = settings.GIM_OPTIMISM
-    max_members: int = settings.GIM_MAX_MEMBERS
-    min_sets: int | None = None
-    seed: int = 0
-    include: Sequence[int] = ()
-    exclude: Sequence[int] = ()
-    root_weights: np.ndarray | None = None
-    costs: np.ndarray | None = None
-    budget: int | None = None
-
-    def __post_init__(self) -> None:
-        """Check what needs no graph; raises UsageError."""
-        for name, allowed in _CHOICES.items():
-            if getattr(self, name) not in allowed:
-                raise UsageError(f"{name} {getattr(self, name)!r} is unknown; choose {' or '.join(allowed)}")
-        settings.check_gim_epsilon(self.epsilon)
-        if self.min_sets is not None and not 0 <= self.min_sets < 2**40:
-            raise UsageError(f"min_sets is {self.min_sets}; 0 to 2^40 - 1 are allowed")
-        if self.optimism is not None and not 0 < self.optimism < 1:
-            raise UsageError(f"optimism is {self.optimism}; a number in (0, 1) is allowed, or none")
-        if not 1 <= self.max_members < 2**63:
-            raise UsageError(f"max_members is {self.max_members}; 1 to 2^63 - 1 are allowed")
-        if not 0 <= self.seed < 2**64:
-            raise UsageError(f"seed is {self.seed}; 0 to 2^64 - 1 are allowed")
-        if (self.k is None) == (self.budget is None):
-            raise UsageError("give either k, the number of seeds, or a budget")
-        if self.budget is None and self.costs is not None:
-            raise UsageError("costs need a budget; give one")
-        if self.rounds > 1 and (len(self.include) or self.budget is not None):
-            raise UsageError("vertices to include and a budget are for one round of seeds; this has several")
-
-    @property
-    def fewest(self) -> int:
-        """RR sets to draw at least."""
-        if self.min_sets is not None:
-            return self.min_sets
-        return settings.IMM_MIN_SETS if self.bound == "imm" else 0
-
-    @property
-    def kept(self) -> bool:
-        """Whether trivial sets are left out."""
-        return self.sets == "kept" and self.bound == "opim" and self.sampler == "skip" and self.rounds == 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +94,7 @@ class Problem:
     def fewest(self) -> int:
         """RR sets to draw at least where the certificate alone ends a run."""
         if self.sentinel is not None and self.params.min_sets is None:
-            return settings.SENTINEL_MIN_SETS
+            return SENTINEL_MIN_SETS
         return self.params.fewest
 
     @property
@@ -270,8 +156,8 @@ def validate(graph: Graph, params: Params) -> Problem:
     if graph.m == 0:
         raise InputError("the graph has no edges, so there is no influence to maximise; give one with edges")
     n = graph.n
-    if params.k is not None and not 1 <= params.k <= n:
-        raise UsageError(f"k is {params.k}; 1 to {n}, the number of vertices, are allowed")
+    check_limits(params.k, params.budget, params.costs)
+    params.check_fit(n)
     forced, exclude = _vertices(params.include, n, "include"), _vertices(params.exclude, n, "exclude")
     both = np.intersect1d(forced, exclude)
     if len(both):

@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpukit.errors import InputError, UsageError
+from gpukit.errors import InputError
 from gpukit.gim.judge import standard_error
 from gpukit.gim.known import Known
 from gpukit.gim.problem import Result, Step
+from gpukit.parameters.option import check_fit
 from gpukit.wording import spelled
 from gpukit.worlds import cover_cpu
 from gpukit.worlds.collection import coverage_of, shared_out
@@ -125,8 +126,7 @@ def select(sets: Sets, known: Known, n: int, rounds: int, k: int, *, judge: Sets
     InputError
         If there is no set, and sets could tell something.
     """
-    if not 1 <= k <= n:
-        raise UsageError(f"k is {k}; 1 to {n}, the number of vertices, are allowed")
+    check_fit("k", k, n)
     sizes = [0 if one is None else len(one[0]) - 1 for one in (sets, judge)]
     if known.gamma > 0 and (sizes[0] == 0 or (judge is not None and sizes[1] == 0)):
         raise InputError(

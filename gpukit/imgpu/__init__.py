@@ -20,7 +20,8 @@ A *world* is one live-edge sample of the graph (``world.py``). ``worlds_cpu.py``
 of a graph on a device. docs/imgpu.md has the proof of the rule.
 """
 
-from gpukit.imgpu.problem import Params, Result
+from gpukit.imgpu.problem import Result
 from gpukit.imgpu.run import maximise
+from gpukit.parameters.imgpu import Params
 
 __all__ = ["Params", "Result", "maximise"]

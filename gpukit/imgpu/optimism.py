@@ -20,9 +20,6 @@ OPTIMISM = 0.01
 FIRST_WORLDS = 128
 """Worlds of the first try; each further one doubles them."""
 
-MAX_WORLDS = 1 << 17
-"""Most worlds, which end the search on any machine."""
-
 FEW = 10
 """For up to so many seeds two tries in a row must say that it is enough: the choices may agree by chance."""
 

@@ -1,4 +1,4 @@
-"""What is asked of IMGPU (Params) and the answer (Result)."""
+"""What IMGPU asks of a graph, and the answer (Result)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,49 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from gpukit import settings
-from gpukit.errors import InputError, UsageError
+from gpukit.errors import InputError
 from gpukit.graph.csr import Graph
-from gpukit.imgpu.optimism import MAX_WORLDS, Optimism
+from gpukit.imgpu.optimism import Optimism
+from gpukit.parameters.option import check_fit
 
 Progress = Callable[[int, int], None]
-
-ESTIMATE_FIRST = 1 << 47
-"""First world of the estimate; those of the choices lie below."""
-
-
-@dataclass(frozen=True)
-class Params:
-    """Parameters of :func:`gpukit.imgpu.maximise`.
-
-    Attributes
-    ----------
-    k : int
-        Number of seeds, in [1, n].
-    worlds : int or None
-        Live-edge worlds R, in [2, 2**31): of each choice, and of the estimate, whose standard error needs two. None:
-        as many as the two-fold optimism asks for (:mod:`gpukit.imgpu.optimism`).
-    fresh : bool
-        Whether each choice draws worlds of its own, as in the paper (Algorithm 2), or all share the same (StaticGreedy,
-        Cheng et al., CIKM 2013).
-    seed : int
-        The user's seed, in [0, 2**64).
-    """
-
-    k: int
-    worlds: int | None = None
-    fresh: bool = False
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        """Check what needs no graph; raises UsageError."""
-        if self.worlds is not None:
-            settings.check_worlds(self.worlds)
-        worlds = self.worlds or MAX_WORLDS
-        if self.fresh and self.k * worlds > ESTIMATE_FIRST:
-            raise UsageError(f"{self.k} times {worlds} fresh worlds are more than 2^47; lower k or worlds")
-        if not 0 <= self.seed < 2**64:
-            raise UsageError(f"seed is {self.seed}; 0 to 2^64 - 1 are allowed")
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +58,7 @@ class Result:
 
 
 def check(graph: Graph, k: int) -> None:
-    """Check k against a graph.
+    """Check the number of seeds against a graph.
 
     Raises
     ------
@@ -106,5 +69,4 @@ def check(graph: Graph, k: int) -> None:
     """
     if graph.m == 0:
         raise InputError("the graph has no edges, so there is no influence to maximise; give one with edges")
-    if not 1 <= k <= graph.n:
-        raise UsageError(f"k is {k}; 1 to {graph.n}, the number of vertices, are allowed")
+    check_fit("k", k, graph.n)

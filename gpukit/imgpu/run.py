@@ -21,8 +21,9 @@ import numpy as np
 from gpukit.device.select import Device
 from gpukit.device.timing import PhaseTimer
 from gpukit.graph.csr import Graph
-from gpukit.imgpu.optimism import FEW, FIRST_WORLDS, MAX_WORLDS, Optimism, two_fold
-from gpukit.imgpu.problem import ESTIMATE_FIRST, Params, Progress, Result, check
+from gpukit.imgpu.optimism import FEW, FIRST_WORLDS, Optimism, two_fold
+from gpukit.imgpu.problem import Progress, Result, check
+from gpukit.parameters.imgpu import ESTIMATE_FIRST, MAX_WORLDS, Params
 from gpukit.worlds.blocks import ArcBlocks, prepare_blocks
 
 REFRESH = 1024

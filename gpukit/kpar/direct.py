@@ -8,7 +8,7 @@ from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.csr import Graph
 from gpukit.kpar.groups import Request, edges_of
 from gpukit.kpar.index.build import walk_counts
-from gpukit.kpar.problem import ONE, Constants, Params, Result, Sources, check_k, step_arrays
+from gpukit.kpar.problem import ONE, Constants, Params, Result, Sources, step_arrays
 from gpukit.kpar.threads import over_threads
 from gpukit.kpar.weights import chances_for
 
@@ -49,15 +49,12 @@ def query_directly(
 
     Raises
     ------
-    UsageError
-        If k is out of range.
     InputError
         If edges are to be weighted and the graph has no weights.
     """
     from gpukit.kpar.direct_cpu import answer
     from gpukit.kpar.query.answer_cpu import Answers, Batch, workspace
 
-    check_k(k, graph.n)
     constants = Constants.of(graph.n, graph.m, params)
     # A frontier is what is above ω · ρ, as with an index; there is no list of who deserves more.
     walks = walk_counts(graph, np.empty(0, np.int32), constants, adaptive=False)

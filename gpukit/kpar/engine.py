@@ -16,7 +16,7 @@ import numpy as np
 
 from gpukit.device.select import Device
 from gpukit.errors import UsageError
-from gpukit.kpar.problem import Result, Sources, check_k
+from gpukit.kpar.problem import Result, Sources
 
 PIECE = 8
 """Queries that a CPU thread takes at a time."""
@@ -91,10 +91,8 @@ class Engine:
         Raises
         ------
         UsageError
-            If k is out of range; ``Busy`` if too many wait, or the engine is closed. A k above the number of vertices
-            in ``among`` fails where the answers would be.
+            ``Busy`` if too many wait, or the engine is closed.
         """
-        check_k(k, self._n)
         named = None if among is None else np.sort(np.array(among, np.int32)).tobytes()
         firsts = range(0, len(sources), self._piece)
         jobs = [_Job(sources.part(first, min(first + self._piece, len(sources))), k, named) for first in firsts]

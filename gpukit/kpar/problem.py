@@ -1,15 +1,14 @@
-"""What kPAR is asked, the constants that follow from it, and what it answers."""
+"""The constants that follow from kPAR's parameters, its sources, and what it answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from decimal import Context, Decimal, localcontext
+from decimal import Decimal, localcontext
 
 import numpy as np
 
-from gpukit import settings
 from gpukit.device.philox import Stream, draw4, stream_tag
-from gpukit.errors import InputError, UsageError
-from gpukit.wording import spelled
+from gpukit.errors import UsageError
+from gpukit.parameters.kpar import CONTEXT, Params
 
 SCALE_BITS = 62
 ONE = 1 << SCALE_BITS
@@ -18,7 +17,6 @@ ONE = 1 << SCALE_BITS
 UNIT = 2.0**-SCALE_BITS
 """The mass that one unit of residue, reserve or score stands for."""
 
-MAX_EPSILON = 0.5
 SHORTEST_UNION = 9
 
 PATIENCE = 100
@@ -33,58 +31,8 @@ WALKS_AN_EDGE = 2
 
 NEVER = 1 << 62
 
-CONTEXT = Context(prec=40)
 _LEAST_RHO = 1 << 12
 _DELTA_TOP = Decimal("0.01")
-
-
-@dataclass(frozen=True)
-class Params:
-    """What decides index and answers.
-
-    Attributes
-    ----------
-    alpha : float
-        Probability in (0, 1) that a walk stops at a vertex with out-edges.
-    epsilon : float
-        Relative error in (0, 0.5] of Definition 1.
-    weighted : bool
-        Whether a walk takes an edge in proportion to its weight, which the graph holds as its probability.
-
-    Raises
-    ------
-    UsageError
-        If a number is out of range.
-    """
-
-    alpha: float = settings.KPAR_ALPHA
-    epsilon: float = settings.KPAR_EPSILON
-    weighted: bool = False
-
-    def __post_init__(self) -> None:
-        if not (0 < self.alpha < 1 and 0 < self.one_minus_alpha < 1 << 32):
-            raise UsageError(f"alpha is {self.alpha}; a stop probability inside (0, 1) is needed, 0.2 is usual")
-        if not 0 < self.epsilon <= MAX_EPSILON:
-            raise UsageError(f"epsilon is {self.epsilon}; (0, {MAX_EPSILON}] is allowed: the bounds need it")
-
-    @property
-    def one_minus_alpha(self) -> int:
-        """Probability of going on, in units of 2**-32."""
-        with localcontext(CONTEXT):
-            return int(((1 - Decimal(repr(self.alpha))) * 2**32).to_integral_value())
-
-
-def check_k(k: int, n: int, among: np.ndarray | None = None) -> None:
-    """Check the length of an answer, which names vertices of ``among`` (bool, n) alone if it is given.
-
-    Raises UsageError, or InputError where there are no vertices.
-    """
-    if n == 0:
-        raise InputError("the graph has no vertices, so there is nothing to ask")
-    if not 1 <= k <= n:
-        raise UsageError(f"{spelled('k')} is {k}; 1 to {n} (the number of vertices) are allowed")
-    if among is not None and k > (named := int(among.sum())):
-        raise UsageError(f"{spelled('k')} is {k}; 1 to {named} (the vertices that answers may name) are allowed")
 
 
 @dataclass(frozen=True)

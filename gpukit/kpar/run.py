@@ -73,13 +73,7 @@ def query_on(
     among: np.ndarray | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Result:
-    """Answer a batch (:func:`gpukit.kpar.query.answer.query`) on what :func:`prepare_on` made; GPUs take equal shares.
-
-    Raises
-    ------
-    UsageError
-        If k is out of range.
-    """
+    """Answer a batch (:func:`gpukit.kpar.query.answer.query`) on what :func:`prepare_on` made; GPUs share it."""
     if device.kind == "cpu":
         return prepared[0].query(
             sources, k, to_end=to_end, refine=refine, among=among, progress=progress, threads=device.threads

@@ -18,7 +18,8 @@ paper is repaired.
 """
 
 from gpukit.merit.campaign import Campaign, simulate
-from gpukit.merit.problem import Costs, Params, Result, Round
+from gpukit.merit.problem import Costs, Result, Round
 from gpukit.merit.world import ReplayedWorld, SimulatedWorld
+from gpukit.parameters.merit import Params
 
 __all__ = ["Campaign", "Costs", "Params", "ReplayedWorld", "Result", "Round", "SimulatedWorld", "simulate"]

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gpukit import settings
 from gpukit.device.select import Device
 from gpukit.graph.csr import Graph
 from gpukit.merit.factory import make_cpu_sets
-from gpukit.merit.problem import Params, check
+from gpukit.merit.problem import check
 from gpukit.merit.residual import Residual
+from gpukit.parameters.merit import USUAL_BATCH, Params
 from gpukit.worlds.reverse import prepare
 
 LOOKS = 8
@@ -47,7 +47,7 @@ def expected_batch(
     offsets, _ = sets.export()
     size = max(FIRST, min(MOST_SETS, MOST_MEMBERS * FIRST // int(offsets[-1])))
     sets.extend(size)
-    limit = min(LOOKS * settings.MERIT_BATCH, graph.n)
+    limit = min(LOOKS * USUAL_BATCH, graph.n)
     covered = np.cumsum(sets.select(limit, costs.values, None).gains)
     needed = int(np.searchsorted(covered, size * (1 - np.exp(-1)))) + 1
     return max(1, min(needed, limit) // LOOKS)

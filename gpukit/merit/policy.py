@@ -173,7 +173,7 @@ class Policy:
         weakened = self.residual.kill(activated)
         for one in self._collections:
             one.kill(activated, weakened)
-        if not replay and self.params.update != "regenerate" and self.residual.eta > self.params.batch:
+        if not replay and self.params.update != "regenerate" and self.residual.eta > self.params.size:
             # Most rounds begin with as many sets as the one before; meanwhile this one is planned.
             with self.timer.phase("update"):
                 self._sets.begin(last.sets)
@@ -185,10 +185,10 @@ class Policy:
         def of(b: int) -> Plan:
             return plan(living, b, params.epsilon, params.certificate, self.costs.sums(b))
 
-        if eta > params.batch:
-            return of(params.batch)
+        if eta > params.size:
+            return of(params.size)
         trials = of(eta)
-        limit = max(END_ROOTS, 2 * of(params.batch).sizes[0] * living // (params.batch + 1))
+        limit = max(END_ROOTS, 2 * of(params.size).sizes[0] * living // (params.size + 1))
         return replace(trials, sizes=tuple(size for size in trials.sizes if size * living // eta <= limit))
 
     def _check(self, last: Round) -> None:
@@ -214,8 +214,8 @@ class Policy:
         In the end game, where the η_i cheapest vertices are enough, it is these unless a certified batch costs less.
         """
         params, sets, judge = self.params, self._sets, self._judge
-        b, refused = min(params.batch, self.residual.eta), 0
-        sure = self._end() if self.residual.eta <= params.batch else None
+        b, refused = min(params.size, self.residual.eta), 0
+        sure = self._end() if self.residual.eta <= params.size else None
         if sure is not None and (b == 1 or b == self.residual.living):
             return sure
         trials = self._plan()

@@ -1,4 +1,4 @@
-"""What is asked of a campaign (Params), what a seed costs (Costs), and what happened (Round, Result)."""
+"""What a seed costs (Costs), and what happened (Round, Result)."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -6,23 +6,15 @@ from functools import cached_property
 
 import numpy as np
 
-from gpukit import settings
-from gpukit.errors import InputError, UsageError
+from gpukit.errors import InputError
 from gpukit.graph.csr import Graph
 from gpukit.graph.probabilities import check_lt
+from gpukit.parameters.merit import Params
 
 MAX_COST = 2**31 - 1
 
 CHUNK = 1 << 16
 """Costs that are looked at together for what all differ by, which with many of them is soon known."""
-
-_CHOICES = {
-    "model": settings.choices(settings.Model),
-    "update": settings.choices(settings.Update),
-    "ids": settings.choices(settings.Ids),
-    "certificate": settings.choices(settings.Certificate),
-    "lt_residual": settings.choices(settings.Residual),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,60 +69,6 @@ class Costs:
         return 0 if step == 0 else (high - low) // step
 
 
-@dataclass(frozen=True, eq=False)
-class Params:
-    """Parameters of a campaign.
-
-    Attributes
-    ----------
-    eta : int
-        Vertices to activate, in [1, n].
-    batch : int
-        Seeds of a round at most, in [1, n].
-    model : str
-        ``ic`` (independent cascade) or ``lt`` (linear threshold).
-    epsilon : float
-        Accuracy of each round's choice, in [1e-6, 1).
-    update : str
-        What happens to the sets when the graph shrinks: ``coupled`` keeps their coins (unbiased, the default),
-        ``paper`` as printed (biased), ``regenerate`` draws all of them again.
-    ids : str
-        ``kept``: the sets keep their ids from round to round; ``fresh``: new ids every round (with ``regenerate``).
-    certificate : str
-        ``fresh`` certifies a batch on a second collection, of which no choice has learnt anything; ``paper`` on the
-        sets it was chosen from.
-    lt_residual : str
-        Under LT, ``renormalised`` (what follows from observing who is not active) or ``raw`` (as printed).
-    costs : Costs or None
-        What seeds cost; None: 0.01 + 0.01 · d_out.
-    seed : int
-        The user's seed, in [0, 2**64).
-    """
-
-    eta: int
-    batch: int = settings.MERIT_BATCH
-    model: str = settings.default(settings.Model)
-    epsilon: float = settings.MERIT_EPSILON
-    update: str = settings.default(settings.Update)
-    ids: str = settings.default(settings.Ids)
-    certificate: str = settings.default(settings.Certificate)
-    lt_residual: str = settings.default(settings.Residual)
-    costs: Costs | None = None
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        """Check what needs no graph; raises UsageError."""
-        for name, allowed in _CHOICES.items():
-            if getattr(self, name) not in allowed:
-                raise UsageError(f"{name} {getattr(self, name)!r} is unknown; choose {' or '.join(allowed)}")
-        if not 1e-6 <= self.epsilon < 1:
-            raise UsageError(f"epsilon is {self.epsilon}; it must lie in [1e-6, 1): less takes over 2^48 mRR sets")
-        if not 0 <= self.seed < 2**64:
-            raise UsageError(f"seed is {self.seed}; 0 to 2^64 - 1 are allowed")
-        if self.ids == "fresh" and self.update != "regenerate":
-            raise UsageError(f"fresh ids go with update regenerate, not with {self.update}; leave one of them out")
-
-
 def check(graph: Graph, params: Params) -> Costs:
     """Check the parameters against a graph and return the costs.
 
@@ -143,11 +81,8 @@ def check(graph: Graph, params: Params) -> Costs:
     """
     if graph.n == 0:
         raise InputError("the graph has no vertices; a campaign needs at least one")
-    if not 1 <= params.eta <= graph.n:
-        raise UsageError(f"eta is {params.eta}; 1 to {graph.n}, the number of vertices, are allowed")
-    if not 1 <= params.batch <= graph.n:
-        raise UsageError(f"batch is {params.batch}; 1 to {graph.n}, the number of vertices, are allowed")
-    costs = params.costs or Costs.degree(graph)
+    params.check_fit(graph.n)
+    costs: Costs = params.costs or Costs.degree(graph)
     values = np.asarray(costs.values)
     if values.shape != (graph.n,) or values.dtype.kind not in "iu":
         raise InputError(f"costs must be {graph.n} whole numbers of a unit, one a vertex")

@@ -177,7 +177,7 @@ class CpuSets:
     threads : int
         Workers; the sets do not depend on it.
     raw : bool
-        Leave LT weights as they are (:attr:`gpukit.merit.problem.Params.lt_residual`).
+        Leave LT weights as they are (:attr:`gpukit.parameters.merit.Params.lt_residual`).
     make_update : callable, optional
         Another way to update sets than :func:`gpukit.merit.update_cpu.update_sets`.
     """

@@ -16,8 +16,8 @@ import pytest
 import scipy.sparse as sp
 
 import gpukit as gk
-from gpukit.api.arguments import flag, is_number, number, optional, text, whole
 from gpukit.errors import GpukitError, UsageError, WrongType
+from gpukit.parameters.values import flag, is_number, number, optional, text, whole
 
 FRIENDS = gk.from_edges([1, 2, 3], [2, 3, 4], undirected=True)
 INDEX = gk.PageRankIndex(FRIENDS)

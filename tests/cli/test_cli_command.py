@@ -3,21 +3,19 @@
 import os
 import subprocess
 import sys
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated
 
 import pytest
 import typer
 from typer.main import get_command
 
 import gpukit
-from gpukit import settings
 from gpukit.cli import app
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.options import CampaignOptions, GraphArgument, option
-from gpukit.papers.cli.merit import Ways
+from gpukit.cli.options import GraphArgument, option
 from gpukit.papers.cli.options import ablation
 
 ROOT = Path(gpukit.__file__).parents[1]
@@ -82,17 +80,6 @@ def test_an_option_is_written_as_in_the_help():
     options = {one.name: one for one in called(function).params}
     assert options["least"].opts == ["--least", "-l"] and options["least"].metavar == "N"
     assert (options["least"].rich_help_panel, options["most"].rich_help_panel) == (None, "Ablations")
-
-
-def test_defaults_are_those_of_the_systems():
-    from gpukit.gim import Params as Gim
-    from gpukit.merit import Params as Merit
-
-    usual = {one.name: one.default for one in (*fields(CampaignOptions), *fields(Ways))}
-    for name in ("model", "epsilon", "update", "certificate"):
-        assert usual[name] == getattr(Merit(3), name)
-    for name, kind in (("model", settings.Model), ("bound", settings.Bound), ("selection", settings.Selection)):
-        assert getattr(Gim(k=1), name) == get_args(kind)[0] == settings.default(kind)
 
 
 @pytest.mark.parametrize("target", sorted({target.partition(":")[0] for _, target, _ in app.COMMANDS}))

@@ -132,7 +132,7 @@ def test_traceback_of_a_defect_of_a_command_without_verbose(monkeypatch, tmp_pat
         (["kpar", "all", "G"], "Missing option '--index': the index by `kpar index`; see `gpukit kpar all --help`"),
         (["inspect", "x", "--nonsense"], "No such option: --nonsense"),
         (["diff", "a", "b", "--rtol", "x"], "Invalid value for '--rtol'"),
-        (["diff", "a", "b", "--rtol", "-1"], "--rtol is -1.0; [0, 1) is allowed"),
+        (["diff", "a", "b", "--rtol", "-1"], "--rtol is -1.0; it must lie in [0, 1)"),
         (["gim", "run", "g", "--k", "3", "--out", "s.csv"], "--out s.csv: this command writes HDF5, and .csv is"),
         (["evaluate", "spread", "g", "--ids", "1", "--out", "s.JSON"], "writes HDF5, and .json is the name of another"),
         (["kpar", "truth", "g", "--source", "1", "--out", "s.parquet"], "writes HDF5, and .parquet is"),
@@ -406,7 +406,7 @@ def test_auto_says_why(command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     ("words", "code", "text"),
     [
-        (["--seed", "-1"], 2, "--seed is -1; 0 to 18446744073709551615 are allowed"),
+        (["--seed", "-1"], 2, "--seed is -1; 0 to 2^64 - 1 are allowed"),
         (["--seed", str(2**64)], 2, "--seed is 18446744073709551616"),
         (["--threads", "0"], 2, "--threads is 0; 1 to 4096 are allowed"),
         (["--gpus", "-1"], 2, "--gpus is -1"),

@@ -137,7 +137,7 @@ def test_summary_for_people(good, folder, graph):
     lines = good("run", "G.h5", "--out", "S.h5", "-k", 2, "--rounds", 2, "--min-sets", 500).splitlines()
     titles = {line.split("  ")[0] for line in lines}
     assert {"seeds", "rounds", "spread", "optimism", "RR sets", "guarantee", "graph", "time", "written"} == titles
-    kept = f"of the best possible, certified, except with probability 1 in {graph.n}"
+    kept = f"of the best possible under ic with {graph.weights}, certified, except with probability 1 in {graph.n}"
     assert any(line.endswith(kept) for line in lines)
     assert "none" in good("papers", *RUN, "-k", 2, "--bound", "imm", "--samples", "original")
 
@@ -348,7 +348,7 @@ SAMPLE = ["sample", "G.h5", "--out", "R.h5"]
         (2, [*RUN, "-k", 10_000], "k is 10000"),
         (2, [*RUN, "-k", "x"], "'-k'"),
         (2, [*RUN], "-k"),
-        (2, [*RUN, "-k", 2, "--budget", 3], "either k"),
+        (2, [*RUN, "-k", 2, "--budget", 3], "either -k"),
         (2, [*RUN, "-k", 2, "--epsilon", 0], "epsilon"),
         (2, [*RUN, "-k", 2, "--epsilon", 1], "epsilon"),
         (2, [*RUN, "-k", 2, "--epsilon", "nan"], "epsilon"),
@@ -356,7 +356,7 @@ SAMPLE = ["sample", "G.h5", "--out", "R.h5"]
         (2, [*RUN, "-k", 2, "--epsilon", 1e-200, "--bound", "imm"], "10^12 RR sets"),
         (2, [*RUN, "-k", 2, "--model", "sir"], "sir"),
         (2, [*RUN, "-k", 2, "--rounds", 0], "rounds"),
-        (2, [*RUN, "-k", 2, "--min-sets", -1], "min_sets"),
+        (2, [*RUN, "-k", 2, "--min-sets", -1], "--min-sets is -1"),
         (2, [*RUN, "-k", 2, "--seed", -1], "seed"),
         (2, [*RUN, "-k", 2, "--include", "none.txt"], "neither"),
         (3, [*RUN, "-k", 2, "--include", "7"], "vertex 7 is not in the graph"),

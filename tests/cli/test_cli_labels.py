@@ -102,7 +102,7 @@ def test_gim(folder, both, good):
     both("evaluate", "spread", "G.h5", "--seeds", "t.h5", "--runs", 50, *CPU)
     both("evaluate", "spread", "G.h5", "--ids", [1, 2, 3], "--runs", 50, *CPU)
     both("evaluate", "spread", "G.h5", "--seeds", "file", "--runs", 50, *CPU, **listed)
-    text = good("gim", "select", folder / "names-rr.h5", "--out", folder / "t.h5", "-k", N)
+    text = good("gim", "select", folder / "names-rr.h5", "--out", folder / "t.h5", "-k", 20)
     assert '"New York, NY"' in text and '"the ""one"""' in text and len(chosen["seeds"]) == 3
     good("verify", *(folder / f"names-{name}.h5" for name in ("s", "b", "rr", "t")))
 

@@ -371,7 +371,7 @@ def sources(folder: Path) -> tuple[Any, Any]:
         path.write_bytes(content)
 
         def call() -> Any:
-            return len(read_sources(graph, Queries(sources_file=path), 1, 5, {}))
+            return len(read_sources(graph, Queries(sources_file=path), 1, {}))
 
         def plain() -> int:
             rows = plain_lines(content)

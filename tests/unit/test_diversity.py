@@ -15,6 +15,7 @@ from gpukit.graph.csr import Weights
 from gpukit.graph.read.formats import read_edges
 from gpukit.papers.diversity import baselines
 from gpukit.papers.diversity.baselines import EgoByEgo
+from gpukit.parameters.option import length_of
 
 MODELS = ("comp", "core", "truss")
 WIKI = Path(__file__).resolve().parents[2] / "data" / "wiki-Vote.txt.gz"
@@ -197,7 +198,7 @@ def test_largest_k_and_wrong_values():
         assert search(build_network(graph), Params(model, 2**31 - 1), 6).scores.tolist() == [0] * 6
     for t in (0, 7):
         with pytest.raises(UsageError, match="-t is"):
-            search(build_network(graph), Params(), t)
+            length_of("t", t, 100, graph.n)
     with pytest.raises(UsageError, match="model"):
         Params("clique", 3)
 

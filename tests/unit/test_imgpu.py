@@ -17,8 +17,8 @@ from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
 from gpukit.imgpu import Params, maximise, run
 from gpukit.imgpu.optimism import two_fold
-from gpukit.imgpu.problem import ESTIMATE_FIRST
 from gpukit.imgpu.worlds_cpu import CpuWorlds
+from gpukit.parameters.imgpu import ESTIMATE_FIRST
 from gpukit.worlds.blocks import prepare_blocks
 
 EDGES = [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4), (4, 5), (5, 6), (6, 4), (7, 5), (2, 0)]

@@ -392,12 +392,6 @@ def test_weighted_sources_are_linear_and_exact(graph):
             Sources.weighted(*wrong)
 
 
-@pytest.mark.parametrize("k", [0, -1, 301])
-def test_k_out_of_range(prepared, k):
-    with pytest.raises(UsageError, match="1 to 300"):
-        query(prepared, Sources.single([0]), k)
-
-
 @pytest.mark.parametrize("delta", [1, 16])
 @pytest.mark.parametrize("method", ["monte-carlo", "fora"])
 def test_baselines_are_close_to_the_truth(graph, method, delta):

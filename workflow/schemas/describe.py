@@ -6,10 +6,15 @@ Usage: ``python workflow/schemas/describe.py [--check]``; with ``--check`` it on
 import argparse
 import json
 import sys
+from collections.abc import Callable
+from dataclasses import MISSING
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from gpukit.parameters import diversity, gim, imgpu, kpar, merit
+from gpukit.parameters.option import Parameters, declared
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = ROOT / "workflow/schemas/config.schema.json"
@@ -24,6 +29,29 @@ class Section(BaseModel):
     """A mapping in which every key is known, so that a misspelt one is refused."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+def of(params: type[Parameters], name: str, default: Any = ..., **more: Any) -> Any:
+    """Return the field of a parameter of a system, as that declares it, with another default if one is given."""
+    one = declared(params)[name]
+    bounds = {key: bound for key in ("ge", "gt", "le", "lt") if (bound := getattr(one.option, key)) is not None}
+    bounds = {"ge": 1, "lt": 2**31} if one.option.vertices else bounds
+    default = one.default if default is ... and one.default is not MISSING else default
+    return Field(**{"default": default, "description": one.option.help.replace(", {range}", ""), **bounds, **more})
+
+
+def asks(params: type[Parameters]) -> Callable[[type[Section]], Any]:
+    """Return a decorator that adds the parameters of a system which the workflow has, too, to a section."""
+
+    def add(section: type[Section]) -> Any:
+        fields: dict[str, Any] = {
+            name: (one.kind, of(params, name))
+            for name, one in declared(params).items()
+            if one.option.workflow and name not in section.model_fields
+        }
+        return create_model(section.__name__, __base__=section, __doc__=section.__doc__, **fields)
+
+    return add
 
 
 class GraphEntry(Section):
@@ -81,26 +109,30 @@ class GraphEntry(Section):
     )
 
 
+@asks(gim.Params)
 class Gim(Section):
     """Parameters of `gpukit gim run`."""
 
-    k: Positive = Field(default=50, description="Number of seeds.")
-    epsilon: float = Field(
-        default=0.1, ge=1e-6, lt=1, description="ε of the guarantee: (1 − 1/e − ε) times the best spread possible."
+    k: int = of(gim.Params, "k", 50, description="Number of seeds.")
+    epsilon: float = of(
+        gim.Params, "epsilon", description="ε of the guarantee: (1 − 1/e − ε) times the best spread possible."
     )
-    bound: Literal["opim", "imm"] = Field(default="opim", description="How many RR sets are enough: OPIM-C or IMM.")
-    min_sets: Annotated[int, Field(ge=0, lt=2**40)] = Field(
-        default=0,
+    min_sets: int = of(
+        gim.Params,
+        "min_sets",
+        0,
         description="Fewest RR sets to choose from. OPIM-C draws as many as make the choice stable; IMM does not.",
     )
-    sampler: Literal["skip", "scan"] = Field(default="skip", description="Skip dead edges, or test every edge.")
 
 
 class Imgpu(Section):
     """Parameters of `gpukit imgpu`; as many seeds as `gim.k`."""
 
-    worlds: Annotated[int, Field(ge=2, lt=2**31)] = Field(
-        default=2000, description="Live-edge worlds of each choice; simulations of an estimate of the competitors."
+    worlds: int = of(
+        imgpu.Params,
+        "worlds",
+        2000,
+        description="Live-edge worlds of each choice; simulations of an estimate of the competitors.",
     )
     modes: list[Literal["fixed", "fresh"]] = Field(
         default=["fixed", "fresh"],
@@ -117,6 +149,7 @@ class Imgpu(Section):
     )
 
 
+@asks(merit.Params)
 class Merit(Section):
     """Parameters of `gpukit merit run`; the default costs, 0.01 + 0.01 · d_out."""
 
@@ -126,8 +159,7 @@ class Merit(Section):
         json_schema_extra={"uniqueItems": True},
         description="Vertices to activate; no graph may have fewer.",
     )
-    batch: Positive = Field(default=16, description="Seeds of a round at most.")
-    epsilon: float = Field(default=0.5, ge=1e-6, lt=1, description="Accuracy of a round's choice.")
+    batch: int = of(merit.Params, "batch", merit.USUAL_BATCH, description="Seeds of a round at most.")
     worlds: Annotated[int, Field(ge=1, le=10**6)] = Field(
         default=3, description="Hidden worlds, each with a campaign for every target."
     )
@@ -139,6 +171,7 @@ class Merit(Section):
     )
 
 
+@asks(kpar.Params)
 class Kpar(Section):
     """Parameters of `gpukit kpar`."""
 
@@ -148,8 +181,6 @@ class Kpar(Section):
         json_schema_extra={"uniqueItems": True},
         description="Lengths of an answer; no graph may have fewer vertices.",
     )
-    alpha: float = Field(default=0.2, gt=0, lt=1, description="Probability that a walk stops at a vertex.")
-    epsilon: float = Field(default=0.5, gt=0, le=0.5, description="Relative error ε of the guarantee.")
     sources: Annotated[int, Field(ge=1, le=10**7)] = Field(
         default=16, description="Random sources to ask from, the same for every k and method."
     )
@@ -170,8 +201,8 @@ class Diversity(Section):
         json_schema_extra={"uniqueItems": True},
         description="What counts as a social context.",
     )
-    k: Annotated[int, Field(ge=2, lt=2**31)] = Field(default=4, description="Threshold of the models.")
-    t: Positive = Field(default=100, description="Number of vertices to find; no graph may have fewer.")
+    k: int = of(diversity.Params, "k", ge=2, lt=2**31)
+    t: Positive = Field(default=diversity.USUAL_T, description="Number of vertices to find; no graph may have fewer.")
     check: Annotated[int, Field(ge=0, lt=2**31)] = Field(
         default=1000, description="Random vertices outside an answer that its check looks into."
     )

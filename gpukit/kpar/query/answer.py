@@ -14,7 +14,7 @@ from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.csr import Graph
 from gpukit.kpar.groups import NO_IN_EDGES, InEdges, Request, Walks, edges_of
 from gpukit.kpar.index.build import Index
-from gpukit.kpar.problem import Constants, Result, Sources, Step, check_k, step_arrays
+from gpukit.kpar.problem import Constants, Result, Sources, Step, step_arrays
 from gpukit.kpar.threads import over_threads
 from gpukit.kpar.weights import chances_for
 
@@ -65,7 +65,6 @@ class Ready(ABC):
         progress: Callable[[int, int], None] | None = None, threads: int = 1, shape: Any = None,
     ) -> Result:  # fmt: skip
         """Answer a batch of queries (:func:`query`); a GPU has a ``shape`` instead of threads, by default its own."""
-        check_k(k, self.constants.n, among)
         with self.on_device():
             steps, arrays = self.schedule(k, to_end)
             request = Request._make((k, *arrays, float(self.constants.delta_min), self.index.params.epsilon))
@@ -209,10 +208,5 @@ def query(
     Returns
     -------
     Result
-
-    Raises
-    ------
-    UsageError
-        If k is out of range.
     """
     return prepared.query(sources, k, threads=threads, to_end=to_end, refine=refine, among=among, progress=progress)

@@ -117,7 +117,7 @@ class Contest:
         if method == "imgpu":
             found = imgpu.maximise(self.graph, imgpu.Params(k, seed=self.seed), self.device, progress=watch)
             return found.seeds, {name: found.facts()[name] for name in ("spread_estimate", "worlds", "optimism")}
-        params = gim.Params(k=k, model=self.model, seed=self.seed)
+        params = gim.Params(k=k, model=self.model, seed=self.seed)  # type: ignore[arg-type]
         if method != "gim":
             params = replace(params, bound="imm", epsilon=EPSILON, min_sets=0)
         if method == "imm-20":

@@ -8,8 +8,9 @@ import numpy as np
 from gpukit.device.select import Device
 from gpukit.evaluate.ppr import judge, power_method
 from gpukit.graph.csr import Graph
-from gpukit.kpar.problem import ONE, Params, Sources, check_k, random_vertices
+from gpukit.kpar.problem import ONE, Params, Sources, random_vertices
 from gpukit.kpar.run import index_on, prepare_on, query_on, rank_on
+from gpukit.parameters.option import check_fit
 
 
 def measure(
@@ -40,7 +41,7 @@ def measure(
         If a k is out of range.
     """
     for k in ks:
-        check_k(k, graph.n)
+        check_fit("k", k, graph.n)
     order = rank_on(device, graph, params).order
     prepared = prepare_on(device, graph, index_on(device, graph, order, params, seed=seed))
     constants = prepared[0].constants

@@ -113,4 +113,4 @@ def run(
 
 
 def _smaller(params: Params) -> Params:
-    return replace(params, eta=min(params.eta, max(params.batch + 1, WARM_ETA)))
+    return replace(params, eta=min(params.eta, max(params.size + 1, WARM_ETA)))

@@ -2,14 +2,14 @@
 
 from typing import Annotated
 
-from gpukit import settings
-from gpukit.api.vertices import at_most
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.options import GraphsArgument, Kept, RepeatOption, TOption, UndirectedOption, option
+from gpukit.cli.options import GraphsArgument, Kept, RepeatOption, UndirectedOption, option
 from gpukit.cli.vertices import number
 from gpukit.errors import UsageError
 from gpukit.papers.cli.bench_record import Record, each_graph, milliseconds
+from gpukit.parameters.diversity import USUAL_T, Length
+from gpukit.parameters.option import length_of
 
 
 @with_run(*DEVICE, writes="record")
@@ -32,17 +32,16 @@ def diversity(
         str, option("--fractions", "Parts of the vertices timed for the cost model; several GPUs.")
     ] = "0.01",
     k: Annotated[str, option("-k --k", "Thresholds, with commas between them.")] = "4",
-    t: TOption = None,
+    t: Length = None,
     undirected: UndirectedOption = False,
     sample: Annotated[int, option("--sample", "Vertices that bc-div and pgl-div are timed on; 0: all.", min=0)] = 0,
     repeat: RepeatOption = 7,
     kept: Kept,
 ) -> None:
     """Time structural diversity, warm: every vertex scored, the search, ablations and baselines."""
-    run.params = {"t": settings.DIVERSITY_T if t is None else t, "undirected": undirected, "repeat": repeat}
+    run.params = {"t": USUAL_T if t is None else t, "undirected": undirected, "repeat": repeat}
     where = run.use_device()
     from gpukit.diversity import Params, as_undirected
-    from gpukit.diversity.problem import check_t
     from gpukit.papers.bench.diversity import METHODS, Bench
     from gpukit.papers.bench.machine import peak_memory
 
@@ -50,7 +49,7 @@ def diversity(
         if method not in METHODS:
             raise UsageError(f"--methods: {method!r} is unknown; choose {', '.join(METHODS)}")
     wanted = [
-        (balance, fraction, Params(model, number(one, "-k", int)))
+        (balance, fraction, Params(model, number(one, "-k", int)))  # type: ignore[arg-type]
         for balance in balances.split(",")
         for fraction in (number(one, "--fractions", float) for one in fractions.split(","))
         for model in models.split(",")
@@ -59,8 +58,7 @@ def diversity(
     record = Record("diversity", run, kept.compare)
     for name, known, given, _ in each_graph(graphs, transpose=False):
         graph = as_undirected(given, undirected)
-        length = at_most(t, settings.DIVERSITY_T, graph.n)
-        check_t(length, graph.n)
+        length = length_of("t", t, USUAL_T, graph.n)
         known |= {"n": graph.n, "m": graph.m, "weights": str(graph.weights)}
         for balance, fraction, params in wanted:
             bench = Bench(graph, where, repeat=repeat, bandwidth=record.bandwidth, balance=balance, fraction=fraction)

@@ -3,21 +3,19 @@
 from itertools import product
 from typing import Annotated
 
-from gpukit import settings
-from gpukit.api.vertices import at_most
 from gpukit.cli import options
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.gim_common import optimism_of
 from gpukit.cli.options import option
 from gpukit.cli.vertices import number
 from gpukit.errors import InputError, UsageError
 from gpukit.papers.cli.bench_record import Record, each_graph, milliseconds
+from gpukit.parameters.gim import Sets
+from gpukit.parameters.option import Option, length_of
+from gpukit.parameters.spread import ModelParameter
 
 QUALITY_KS = "5,50,200"
 """Numbers of seeds that are judged by default, where the graph has as many vertices."""
-
-SETS: settings.Sets = settings.default(settings.Sets)
 
 
 @with_run(*DEVICE, seed=1, writes="record")
@@ -29,8 +27,11 @@ def gim(
     bounds: Annotated[str, option("--bounds", "Of opim, imm, imm-fresh; with commas between them.")] = "opim,imm",
     k: options.SeedsTimedOption = None,
     epsilon: Annotated[float, option("--epsilon", "Approximation error, in (0, 1).")] = 0.05,
-    sets: Annotated[settings.Sets, option("--sets", "Leave out trivial RR sets, or draw all of them.")] = SETS,
-    optimism: Annotated[str, option("--optimism E|off", "Until when OPIM-C draws, beyond its certificate.")] = "off",
+    sets: Annotated[Sets, option("--sets", "Leave out trivial RR sets, or draw all of them.")] = "kept",
+    optimism: Annotated[
+        float | None,
+        Option("Until when OPIM-C draws, beyond its certificate.", metavar="E|off", none="off", gt=0, lt=1),
+    ] = None,
     min_sets: Annotated[int, option("--min-sets", "Least number of RR sets.")] = 0,
     repeat: options.RepeatOption = 7,
     kept: options.Kept,
@@ -44,11 +45,11 @@ def gim(
 
     record = Record("gim", run, kept.compare)
     for name, facts, graph, tables in each_graph(graphs, tables=True):
-        size = at_most(k, options.SEEDS_TIMED, graph.n)
+        size = length_of("k", k, options.SEEDS_TIMED, graph.n)
         for model, bound in product(models.split(","), bounds.split(",")):
             params = Params(
-                k=size, epsilon=epsilon, model=model, bound=bound.removesuffix("-fresh"), min_sets=min_sets,
-                seed=run.seed, sets=sets, optimism=optimism_of(optimism),
+                k=size, epsilon=epsilon, model=model, bound=bound.removesuffix("-fresh"), min_sets=min_sets,  # type: ignore[arg-type]
+                seed=run.seed, sets=sets, optimism=optimism,
                 samples="fresh" if bound.endswith("-fresh") else "grid",
             )  # fmt: skip
             found = measure(graph, params, where, tables=tables, repeat=repeat, bandwidth=record.bandwidth)
@@ -75,7 +76,7 @@ def gim_quality(
     methods: Annotated[
         str, option("--methods", "Of gim, degree, degree-discount, imgpu, imm, imm-20; with commas between them.")
     ] = "gim,degree,degree-discount,imgpu,imm,imm-20",
-    model: options.ModelOption = options.MODEL,
+    model: ModelParameter = "ic",
     error: Annotated[float, option("--error E", "Two standard errors of a spread, as a share of it.")] = 0.002,
     limit: Annotated[float, option("--limit MINUTES", "CPU minutes of a rival; one that needs more is left out.")] = 10,
     kept: options.Kept,

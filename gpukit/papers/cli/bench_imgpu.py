@@ -2,13 +2,13 @@
 
 from typing import Annotated, Any
 
-from gpukit import settings
-from gpukit.api.vertices import at_most
 from gpukit.cli.command import with_run
 from gpukit.cli.common import Run
 from gpukit.cli.options import SEEDS_TIMED, GraphsArgument, Kept, RepeatOption, SeedsTimedOption, option
 from gpukit.errors import UsageError
 from gpukit.papers.cli.bench_record import Record, each_graph
+from gpukit.parameters.imgpu import USUAL_WORLDS
+from gpukit.parameters.option import length_of
 
 
 @with_run("device", "threads", seed=1, writes="record")
@@ -18,7 +18,7 @@ def imgpu(
     *,
     modes: Annotated[str, option("--modes", "Of fixed, fresh; with commas between them; or none.")] = "fixed,fresh",
     k: SeedsTimedOption = None,
-    worlds: Annotated[int, option("--worlds", "Live-edge worlds.")] = settings.IMGPU_WORLDS,
+    worlds: Annotated[int, option("--worlds", "Live-edge worlds.")] = USUAL_WORLDS,
     repeat: RepeatOption = 5,
     mixgreedy: Annotated[bool, option("--mixgreedy", "Time MixGreedy too (one thread, every arc).")] = False,
     switches: Annotated[bool, option("--switches", "Time one pass with each optimisation too.")] = False,
@@ -41,7 +41,7 @@ def imgpu(
     record = Record("imgpu", run, kept.compare)
     asked = {"worlds": worlds, "seed": run.seed}
     for name, facts, graph, _ in each_graph(graphs):
-        size = at_most(k, SEEDS_TIMED, graph.n)
+        size = length_of("k", k, SEEDS_TIMED, graph.n)
         rival: dict[str, Any] | None = None
         if mixgreedy:
             numba.set_num_threads(1)

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from gpukit import settings
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.options import GraphsArgument, Kept, RelativeErrorOption, StopOption, argument, option
+from gpukit.cli.options import GraphsArgument, Kept, RelativeErrorOption, argument, option
 from gpukit.cli.vertices import number
 from gpukit.errors import UsageError
 from gpukit.papers.cli.bench_record import Record, each_graph
+from gpukit.parameters.kpar import Params, StopParameter
+from gpukit.parameters.option import length_of
 
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
@@ -30,8 +31,8 @@ def kpar(
     ks: Annotated[
         str | None, option("-k --k", "Lengths of answers, with commas between them; 100,1000 up to n by default.")
     ] = None,
-    epsilon: RelativeErrorOption = settings.KPAR_EPSILON,
-    depth: StopOption = "refined",
+    epsilon: RelativeErrorOption = Params.epsilon,
+    depth: StopParameter = "refined",
     queries: Annotated[int, option("--queries", "Queries asked one at a time.", min=1)] = 100,
     batch: Annotated[int, option("--batch", "Queries asked in one call.", min=1)] = 1000,
     repeat: Annotated[
@@ -54,7 +55,6 @@ def kpar(
     where = run.use_device()
     if rmat and where.kind != "cuda":
         raise UsageError("--rmat graphs are made on a GPU, and this runs on the CPU; give graph files instead")
-    from gpukit.kpar import Params
     from gpukit.papers.bench.kpar import Bench, random_sources
     from gpukit.papers.bench.machine import peak_memory
 
@@ -95,7 +95,7 @@ def kpar_quality(
     ks: Annotated[
         str | None, option("-k --k", "Lengths of answers, with commas between them; 10,100,1000 up to n by default.")
     ] = None,
-    epsilon: RelativeErrorOption = settings.KPAR_EPSILON,
+    epsilon: RelativeErrorOption = Params.epsilon,
     queries: Annotated[int, option("--queries", "Random queries of each kind.", min=1)] = 100,
     kept: Kept,
 ) -> None:
@@ -103,11 +103,10 @@ def kpar_quality(
     asked_ks = QUALITY_KS if ks is None else ks
     run.params = {"k": asked_ks, "epsilon": epsilon}
     where = run.use_device()
-    from gpukit.kpar import Params
     from gpukit.papers.bench.kpar_quality import measure
 
     wanted = [number(word, "-k", int) for word in asked_ks.split(",")]
-    asked = {"alpha": settings.KPAR_ALPHA, "epsilon": epsilon, "queries": queries, "seed": run.seed}
+    asked = {"alpha": Params.alpha, "epsilon": epsilon, "queries": queries, "seed": run.seed}
     record = Record("kpar-quality", run, kept.compare, {"params": asked})
     for name, facts, graph, _ in each_graph(graphs, transpose=False):
         lengths = _lengths(wanted, graph.n, default=ks is None)
@@ -122,7 +121,8 @@ def kpar_quality(
 
 def _lengths(wanted: list[int], n: int, *, default: bool) -> list[int]:
     """Return the lengths of answers for a graph: as asked for, or by default those of ``wanted`` that fit, or n."""
-    return sorted({min(k, n) for k in wanted}) if default else wanted
+    found = [length_of("k", None if default else k, k, n) for k in wanted]
+    return sorted({*found}) if default else found
 
 
 def _graphs(files: list[Path], rmat: list[str], seed: int) -> "Iterator[tuple[str, dict[str, Any], Graph]]":

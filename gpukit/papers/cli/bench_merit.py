@@ -3,8 +3,6 @@
 from itertools import product
 from typing import Annotated, Any
 
-from gpukit import settings
-from gpukit.api.vertices import at_most
 from gpukit.cli import options
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
@@ -14,6 +12,8 @@ from gpukit.device.select import choose
 from gpukit.errors import UsageError
 from gpukit.papers.cli.bench_record import Record, each_graph, named
 from gpukit.papers.cli.options import check_groups
+from gpukit.parameters.merit import USUAL_BATCH, Batch
+from gpukit.parameters.option import length_of
 
 
 @with_run(*DEVICE, seed=1, writes="record")
@@ -22,7 +22,7 @@ def merit(
     graphs: options.GraphsArgument,
     *,
     etas: options.CampaignsOption = None,
-    batch: options.BatchOption = None,
+    batch: Batch = None,
     models: options.DiffusionOption = "ic,lt",
     methods: Annotated[
         str,
@@ -38,7 +38,7 @@ def merit(
     kept: options.Kept,
 ) -> None:
     """Time campaigns of minimum-cost seeding, warm: every method and target in the same hidden worlds."""
-    run.params = {"batch": settings.MERIT_BATCH if batch is None else batch, "worlds": worlds}
+    run.params = {"batch": USUAL_BATCH if batch is None else batch, "worlds": worlds}
     targets = None if etas is None else [number(word, "--eta", int) for word in etas.split(",")]
     betas = [None] if groups is None else [number(word, "--groups", int) for word in groups.split(",")]
     for beta in betas:
@@ -49,8 +49,8 @@ def merit(
 
     record = Record("merit", run, kept.compare)
     for name, facts, graph, tables in each_graph(graphs, tables=True):
-        fitting = at_most(batch, settings.MERIT_BATCH, graph.n)
-        aims = targets or [at_most(None, options.ETA_TIMED, graph.n)]
+        fitting = length_of("batch", batch, USUAL_BATCH, graph.n)
+        aims = targets or [length_of("eta", None, options.ETA_TIMED, graph.n)]
         for model, eta, certificate, method, beta in product(
             models.split(","), aims, certificates.split(","), methods.split(","), betas
         ):
@@ -72,14 +72,14 @@ def counters(
     graphs: options.GraphsArgument,
     *,
     etas: options.CampaignsOption = None,
-    batch: options.BatchOption = None,
+    batch: Batch = None,
     models: options.DiffusionOption = "ic",
     methods: Annotated[str, option("--methods", "Of merit, redrawn, segmented, gamcss; with commas.")] = "merit,gamcss",
     launches: Annotated[int, option("--launches", "Launches of a campaign to count at most.", min=1)] = 200,
     out: options.RecordOption = None,
 ) -> None:
     """Count atomics, occupancy and more in a campaign of each method, by NVIDIA's profiler ncu (Nsight Compute)."""
-    run.params = {"batch": settings.MERIT_BATCH if batch is None else batch, "launches": launches}
+    run.params = {"batch": USUAL_BATCH if batch is None else batch, "launches": launches}
     if run.requested == "cpu":
         raise UsageError("counters are those of a GPU; use --device cuda")
     # No lease: the campaigns run in processes of their own, and these take it.
@@ -92,7 +92,7 @@ def counters(
     targets = [str(options.ETA_TIMED)] if etas is None else etas.split(",")
     campaigns = list(product(models.split(","), targets, methods.split(",")))
     for model, eta, method in campaigns:
-        params = Params(number(eta, "--eta", int), run.params["batch"], model, seed=run.seed)
+        params = Params(number(eta, "--eta", int), run.params["batch"], model, seed=run.seed)  # type: ignore[arg-type]
         if configure(method, params, run.device)[1].kind != "cuda":
             raise UsageError(f"{method} runs on CPU threads, where the profiler counts nothing; leave it out")
     record = Record("counters", run)

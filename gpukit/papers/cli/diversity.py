@@ -5,9 +5,10 @@ from typing import Annotated, Literal
 from gpukit.api import needs
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.diversity import Wanted, find
+from gpukit.cli.diversity import Search, find
 from gpukit.cli.options import GraphArgument
 from gpukit.papers.cli.options import ablation
+from gpukit.parameters.diversity import Params
 
 app = group("Structural diversity with parts of the search exchanged.")
 
@@ -17,7 +18,8 @@ app = group("Structural diversity with parts of the search exchanged.")
 def search_(
     run: Run,
     graph_file: GraphArgument,
-    wanted: Wanted,
+    params: Params,
+    asked: Search,
     full: Annotated[
         bool, ablation("--full", "Decompose every ego-network, as the paper does; the same answer, slower.")
     ] = False,
@@ -27,4 +29,4 @@ def search_(
     ] = "dynamic",
 ) -> None:
     """Search as `diversity search` does, in other ways."""
-    find(run, graph_file, wanted, balance=balance, full=full)
+    find(run, graph_file, params, asked, balance=balance, full=full)

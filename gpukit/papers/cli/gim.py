@@ -3,67 +3,40 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from gpukit import settings
 from gpukit.api import needs
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.gim import Limits, Wanted, find
+from gpukit.cli.gim import Limits, find
 from gpukit.cli.gim_common import need_edges
 from gpukit.cli.gim_shards import Range, draw
 from gpukit.cli.options import GraphArgument, RoundSeedsOption
 from gpukit.errors import UsageError
 from gpukit.graph.trifle import one_edge
-from gpukit.papers.cli.options import ablation
+from gpukit.parameters.gim import Params, SamplerParameter, SetsParameter
+from gpukit.parameters.option import ABLATIONS, Option
 
 if TYPE_CHECKING:
     from gpukit.device.select import Device
-    from gpukit.gim import Params
 
 app = group("gIM with parts of it exchanged, and SKIM.")
-
-SamplerOption = Annotated[settings.Sampler, ablation("--sampler", "Skip dead edges, or test every edge.")]
-SAMPLER = settings.default(settings.Sampler)
-SetsOption = Annotated[
-    settings.Sets,
-    ablation("--sets", "Leave out RR sets that are nothing but their root, which is known; or draw all of them."),
-]
-SETS = settings.default(settings.Sets)
-
-
-@dataclass(frozen=True)
-class Ways:
-    """Ways to find seeds."""
-
-    sampler: SamplerOption = SAMPLER
-    samples: Annotated[
-        settings.Samples, ablation("--samples", "IMM: re-use the search phase's sets soundly, not, or as printed.")
-    ] = settings.default(settings.Samples)
-    selection: Annotated[
-        settings.Selection, ablation("--selection", "Choose seeds by an index, or by a scan of all sets a seed.")
-    ] = settings.default(settings.Selection)
-    sets: SetsOption = SETS
-    sentinels: Annotated[
-        settings.Sentinels,
-        ablation(
-            "--sentinels", "Where RR sets are large, end them at a seed that is chosen first, and exchanged at last."
-        ),
-    ] = settings.default(settings.Sentinels)
 
 
 @dataclass(frozen=True)
 class ScanShape:
     """The launch shape of the scan sampler."""
 
-    block: Annotated[int | None, ablation("--block N", "Threads of a block of the scan sampler on a GPU.")] = None
-    grid: Annotated[int | None, ablation("--grid N", "Blocks of the scan sampler on a GPU; 0: as many as fit.")] = None
+    block: Annotated[
+        int | None, Option("Threads of a block of the scan sampler on a GPU.", metavar="N", panel=ABLATIONS)
+    ] = None
+    grid: Annotated[
+        int | None,
+        Option("Blocks of the scan sampler on a GPU; 0: as many as fit.", metavar="N", ge=0, lt=2**31, panel=ABLATIONS),
+    ] = None
 
     def on(self, kind: str) -> Any:
         """Return the paper's sampler for a kind of device, None on the CPU; raises UsageError."""
-        block, grid = self.block, self.grid
-        if block is not None and not (1 <= block <= 1024 and block % 32 == 0):
-            raise UsageError(f"--block is {block}; multiples of 32 up to 1024 are allowed")
-        if grid is not None and not 0 <= grid < 2**31:
-            raise UsageError(f"--grid is {grid}; 0 to 2^31 - 1 are allowed")
+        if self.block is not None and not (1 <= self.block <= 1024 and self.block % 32 == 0):
+            raise UsageError(f"--block is {self.block}; multiples of 32 up to 1024 are allowed")
         if kind == "cpu":
             return None
         from gpukit.papers.gim.per_edge_cuda import PerEdge
@@ -73,15 +46,17 @@ class ScanShape:
 
 @app.command("run")
 @with_run("out", *DEVICE, "seed", writes="seeds", estimate=needs.rr_sets)
-def run_(run: Run, graph_file: GraphArgument, wanted: Wanted, limits: Limits, ways: Ways, scan: ScanShape) -> None:
+def run_(
+    run: Run, graph_file: GraphArgument, params: Annotated[Params, ABLATIONS], limits: Limits, scan: ScanShape
+) -> None:
     """Find seeds as `gim run` does, in other ways."""
 
-    def methods_of(params: "Params", device: "Device") -> Any:
+    def methods_of(params: Params, device: "Device") -> Any:
         from gpukit.papers import gim
 
         return gim.methods_of(params, device, scan.on(device.kind))
 
-    find(run, graph_file, wanted, limits, vars(ways), methods_of)
+    find(run, graph_file, params, limits, methods_of)
 
 
 @app.command("sample")
@@ -91,8 +66,8 @@ def sample(
     graph_file: GraphArgument,
     asked: Range,
     *,
-    sampler: SamplerOption = SAMPLER,
-    sets: SetsOption = SETS,
+    sampler: SamplerParameter = "skip",
+    sets: SetsParameter = "kept",
     scan: ScanShape,
 ) -> None:
     """Draw RR sets as `gim sample` does, in other ways. With several rounds or --sampler scan the sets are plain."""

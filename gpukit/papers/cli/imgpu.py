@@ -3,17 +3,18 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from gpukit import settings
 from gpukit.api import needs
 from gpukit.api.seeds import laps
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.imgpu import Wanted, find
+from gpukit.cli.imgpu import find
 from gpukit.cli.options import GraphArgument, SeedsOption, option
-from gpukit.errors import UsageError
 from gpukit.graph.trifle import one_edge
 from gpukit.papers.cli.imgpu_shape import shape
 from gpukit.papers.cli.options import ablation
+from gpukit.parameters.gim import Sampler
+from gpukit.parameters.imgpu import USUAL_WORLDS, Params
+from gpukit.parameters.option import ABLATIONS, Option
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,7 +39,9 @@ class Optimisations:
         bool,
         ablation("--reorder", "Optimisation R: vertices by level and degree. Same answer."),
     ] = False
-    unroll: Annotated[int, ablation("--unroll U", "Optimisation U: children read at a time. Same answer.")] = 16
+    unroll: Annotated[
+        int, Option("Optimisation U: children read at a time. Same answer.", metavar="U", ge=1, le=128, panel=ABLATIONS)
+    ] = 16
     by_level: Annotated[bool, ablation("--by-level", "Count level by level, as the paper. Same answer.")] = False
 
     def options(self) -> dict[str, Any]:
@@ -52,11 +55,9 @@ class Optimisations:
 
 @app.command("run")
 @with_run("out", *DEVICE, "seed", writes="seeds", estimate=needs.worlds)
-def run_(run: Run, graph_file: GraphArgument, wanted: Wanted, optimisations: Optimisations) -> None:
+def run_(run: Run, graph_file: GraphArgument, params: Params, optimisations: Optimisations) -> None:
     """Find seeds as `imgpu run` does, with the paper's optimisations. The answer is the same."""
-    if not 1 <= optimisations.unroll <= 128:
-        raise UsageError(f"--unroll is {optimisations.unroll}; 1 to 128 are allowed")
-    find(run, graph_file, wanted, **optimisations.options())
+    find(run, graph_file, params, **optimisations.options())
 
 
 @app.command("baseline")
@@ -66,14 +67,13 @@ def baseline(
     graph_file: GraphArgument,
     k: SeedsOption,
     method: Annotated[Method, option("--method", "How to choose; see docs/imgpu.md.")],
-    worlds: Annotated[int, option("--worlds R", "Simulations of an estimate.")] = settings.IMGPU_WORLDS,
+    worlds: Annotated[int, Option("Simulations of an estimate.", metavar="R", ge=2, lt=2**31)] = USUAL_WORLDS,
     sampler: Annotated[
-        settings.Sampler, option("--sampler", "newgreedy, mixgreedy: a draw an arc, or dead arcs skipped.")
+        Sampler, option("--sampler", "newgreedy, mixgreedy: a draw an arc, or dead arcs skipped.")
     ] = "scan",
 ) -> None:
     """Choose k seeds by what IMGPU is compared with, on the CPU."""
     run.params = {"method": method, "k": k, "worlds": worlds, "sampler": sampler}
-    settings.check_worlds(worlds, "--worlds")
     graph, _ = run.read_graph(graph_file)
     device = run.use_device()
     asked = {"method": method, "sampler": sampler, "seed": run.seed, "device": device}

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from gpukit import settings
 from gpukit.cli.command import with_run
 from gpukit.cli.common import Run
 from gpukit.cli.options import GraphArgument, WorldsOption
@@ -14,7 +13,6 @@ from gpukit.graph.trifle import one_edge
 def shape(run: Run, graph_file: GraphArgument, worlds: WorldsOption = 100) -> None:
     """Show levels, degrees and where children lie, and how much of it worlds keep (one CPU thread)."""
     run.params = {"worlds": worlds}
-    settings.check_worlds(worlds, "--worlds", 1)
     graph, _ = run.read_graph(graph_file)
     if graph.m == 0:
         raise InputError("the graph has no edges, so there is nothing to traverse")

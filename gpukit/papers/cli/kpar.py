@@ -12,6 +12,7 @@ from gpukit.cli.options import GraphArgument, Queries
 from gpukit.errors import UsageError
 from gpukit.papers.cli.kpar_baseline import baseline
 from gpukit.papers.cli.options import ablation
+from gpukit.parameters.kpar import Params
 
 app = group("kPAR with parts of it exchanged, and its competitors.")
 
@@ -67,6 +68,7 @@ class Method:
 def index(
     run: Run,
     graph_file: GraphArgument,
+    params: Params,
     asked: Asked,
     hubs: Annotated[
         bool, ablation("--hubs", "Also list the vertices where more than 8ψ walks end (H of the paper).")
@@ -76,7 +78,7 @@ def index(
     ] = True,
 ) -> None:
     """Make an index as `kpar index` does, with other walks."""
-    build(run, graph_file, asked, hubs=hubs, adaptive=adaptive)
+    build(run, graph_file, params, asked, hubs=hubs, adaptive=adaptive)
 
 
 @app.command("query")

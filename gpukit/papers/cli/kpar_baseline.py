@@ -2,13 +2,13 @@
 
 from typing import Annotated, Any, Literal
 
-from gpukit import settings
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.kpar_common import RepeatOption, finish, read_queries, timed
-from gpukit.cli.options import AlphaOption, AnswersOption, EpsilonOption, GraphArgument, Queries, WeightedOption, option
+from gpukit.cli.options import AnswersOption, GraphArgument, Queries, option
 from gpukit.errors import DeviceError
 from gpukit.graph.trifle import one_edge
+from gpukit.parameters.kpar import TOPPPR_PRECISION, Params
 
 
 @with_run(*DEVICE, "seed", writes="topk")
@@ -21,30 +21,25 @@ def baseline(
         option("--method", "Monte Carlo walks, FORA+, or TopPPR, which runs on the CPU."),
     ] = "monte-carlo",
     queries: Queries,
+    params: Params,
     out: AnswersOption = None,
-    alpha: AlphaOption = settings.KPAR_ALPHA,
-    epsilon: EpsilonOption = settings.KPAR_EPSILON,
     delta: Annotated[
         int, option("--delta D", "Scores above D/n have the relative error: 1 in FORA's paper, 16 in kPAR's.", min=1)
     ] = 1,
     precision: Annotated[
         float, option("--precision ρ", "Of TopPPR: find at least this share of the k best, with probability 1 - 1/n.")
-    ] = settings.TOPPPR_PRECISION,
-    weighted: WeightedOption = False,
+    ] = TOPPPR_PRECISION,
     repeat: RepeatOption = 1,
 ) -> None:
     """Answer by a method the paper compares with."""
-    run.params = {"k": queries.k, "alpha": alpha, "epsilon": epsilon, "method": method, "delta": delta}
-    run.params["weighted"] = weighted
+    run.params = {"k": queries.k, **params.record(), "method": method, "delta": delta}
     if method == "topppr":
-        run.params = {"k": queries.k, "alpha": alpha, "method": method, "precision": precision, "weighted": weighted}
+        del run.params["epsilon"], run.params["delta"]
+        run.params["precision"] = precision
         if run.requested == "cuda":
             raise DeviceError("topppr runs on the CPU; use --device cpu")
         run.requested = "cpu"
     with run.phase("read"):
-        from gpukit.kpar.problem import Params
-
-        asked = Params(alpha, epsilon, weighted)
         graph, sources, k = read_queries(run, graph_file, queries, transpose=method == "topppr")
     device = run.use_device(run.requested, work=10.0 * graph.m * len(sources))
     from gpukit.papers.kpar import baselines_on, topppr
@@ -55,26 +50,26 @@ def baseline(
 
         edge, zero = one_edge(graph), Sources.single([0])
         if method == "topppr":
-            topppr.load(edge, asked)
+            topppr.load(edge, params)
         elif method == "fora":
-            baselines.fora(edge, baselines.fora_index(edge, asked, seed=run.seed, **placed), zero, 1, **placed)
+            baselines.fora(edge, baselines.fora_index(edge, params, seed=run.seed, **placed), zero, 1, **placed)
         else:
-            baselines.monte_carlo(edge, zero, 1, asked, seed=run.seed, **placed)
+            baselines.monte_carlo(edge, zero, 1, params, seed=run.seed, **placed)
     extra: dict[str, int] = {}
     if method == "fora":
         with run.phase("index"):
-            found = baselines.fora_index(graph, asked, delta=delta, seed=run.seed, **placed)
+            found = baselines.fora_index(graph, params, delta=delta, seed=run.seed, **placed)
         extra = {"index_bytes": int(found.places.nbytes + found.ends.nbytes)}
 
     def ask() -> Any:
         with run.phase("query"):
             if method == "topppr":
                 return topppr.topppr(
-                    graph, sources, k, asked, precision=precision, seed=run.seed, threads=device.threads
+                    graph, sources, k, params, precision=precision, seed=run.seed, threads=device.threads
                 )
             if method == "fora":
                 return baselines.fora(graph, found, sources, k, **placed)
-            return baselines.monte_carlo(graph, sources, k, asked, delta=delta, seed=run.seed, **placed)
+            return baselines.monte_carlo(graph, sources, k, params, delta=delta, seed=run.seed, **placed)
 
     result, times = timed(run, repeat, ask)
-    finish(run, sources, result, method, epsilon=epsilon, extra=extra | times)
+    finish(run, sources, result, method, epsilon=params.epsilon, extra=extra | times)

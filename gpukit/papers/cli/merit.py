@@ -1,42 +1,23 @@
 """``gpukit papers merit``: campaigns with the parts of MERIT's paper exchanged, and all seeds at once."""
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Annotated, Any
 
-from gpukit import settings
 from gpukit.api import needs
-from gpukit.api.campaign_run import settings_of
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.merit import Simulated, Step, begin, play, proceed
-from gpukit.cli.options import CampaignOptions, GraphArgument
+from gpukit.cli.options import CostsOption, GraphArgument
 from gpukit.papers.cli.merit_once import once
 from gpukit.papers.cli.options import ablation, check_groups
+from gpukit.parameters.merit import Params
+from gpukit.parameters.option import ABLATIONS
 
 app = group("MERIT with parts of it exchanged, and all seeds at once.")
 
 GroupsOption = Annotated[
     int, ablation("--groups β", "Groups by load in the update on a GPU: 1, or of segments 2, 4, 8 or 16.")
 ]
-
-
-@dataclass(frozen=True)
-class Ways:
-    """Ways to run a campaign."""
-
-    update: Annotated[
-        settings.Update, ablation("--update", "Sets from round to round: keep their coins, as printed (biased), none.")
-    ] = settings.default(settings.Update)
-    certificate: Annotated[
-        settings.Certificate,
-        ablation("--certificate", "Certify a batch on sets no choice depends on, or on those it was chosen from."),
-    ] = settings.default(settings.Certificate)
-    lt_residual: Annotated[
-        settings.Residual | None,
-        ablation(
-            "--lt-residual", "With --model lt, weights of who is left: renormalised (the default), or as they are."
-        ),
-    ] = None
 
 
 def _how(groups: int) -> dict[str, Any]:
@@ -52,22 +33,28 @@ def _how(groups: int) -> dict[str, Any]:
 def run_(
     run: Run,
     graph_file: GraphArgument,
-    asked: CampaignOptions,
+    params: Annotated[Params, ABLATIONS],
     simulated: Simulated,
-    ways: Ways,
+    costs: CostsOption = "degree",
     fresh_ids: Annotated[bool, ablation("--fresh-ids", "With --update regenerate: new sets every round.")] = False,
     groups: GroupsOption = 1,
 ) -> None:
     """Simulate campaigns as `merit run` does, in other ways."""
-    wanted = settings_of({**vars(asked), **vars(ways)}, fresh_ids)
-    play(run, graph_file, asked.costs, wanted, simulated, **_how(groups))
+    params = replace(params, ids="fresh") if fresh_ids else params
+    play(run, graph_file, costs, params, simulated, **_how(groups))
 
 
 @app.command("start")
 @with_run("out", *DEVICE, "seed", writes="campaign", estimate=needs.mrr_sets)
-def start(run: Run, graph_file: GraphArgument, asked: CampaignOptions, ways: Ways, groups: GroupsOption = 1) -> None:
+def start(
+    run: Run,
+    graph_file: GraphArgument,
+    params: Annotated[Params, ABLATIONS],
+    costs: CostsOption = "degree",
+    groups: GroupsOption = 1,
+) -> None:
     """Begin a real campaign as `merit start` does, in other ways."""
-    begin(run, graph_file, asked.costs, settings_of({**vars(asked), **vars(ways)}), **_how(groups))
+    begin(run, graph_file, costs, params, **_how(groups))
 
 
 @app.command("next")

@@ -5,16 +5,18 @@ from typing import Any
 from gpukit.cli.command import with_run
 from gpukit.cli.common import Run
 from gpukit.cli.merit_common import read_asked
-from gpukit.cli.options import MODEL, CostsOption, EtaOption, GraphArgument, ModelOption
+from gpukit.cli.options import CostsOption, GraphArgument
+from gpukit.parameters.merit import Eta, Params
+from gpukit.parameters.spread import ModelParameter
 
 
 @with_run("out", "seed", writes="seeds")
 def once(
-    run: Run, graph_file: GraphArgument, eta: EtaOption, model: ModelOption = MODEL, costs: CostsOption = "degree"
+    run: Run, graph_file: GraphArgument, eta: Eta, model: ModelParameter = "ic", costs: CostsOption = "degree"
 ) -> None:
     """Choose seeds before anything is seen that reach η with probability 0.99."""
     run.params = {"eta": eta, "model": model, "costs": costs}
-    graph, asked, tables = read_asked(run, graph_file, {"eta": eta, "model": model, "batch": 1}, costs)
+    graph, asked, tables = read_asked(run, graph_file, Params(eta, 1, model), costs)
     run.use_device(threads=1)
     from gpukit.merit.problem import check
     from gpukit.papers.merit.nonadaptive import choose_once

@@ -14,7 +14,7 @@ from gpukit.device.compiled import njit
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.csr import Graph
 from gpukit.kpar.groups import edges_of
-from gpukit.kpar.problem import ONE, Params, Result, Sources, begins, check_k
+from gpukit.kpar.problem import ONE, Params, Result, Sources, begins
 from gpukit.kpar.query.bounds import take_top
 from gpukit.kpar.rule import any_walk_end, passed_on, passed_up_to
 from gpukit.kpar.threads import over_threads
@@ -99,14 +99,8 @@ def monte_carlo(
     -------
     Result
         Without steps and traces.
-
-    Raises
-    ------
-    UsageError
-        If k is out of range.
     """
     params = params or Params()
-    check_k(k, graph.n)
     total = walks_needed(graph.n, params, delta)
     chances = chances_for(graph, params)
     common = (edges_of(graph, params), chances, np.uint64(seed), stream_tag(Stream.WALK, ROUND))
@@ -308,7 +302,6 @@ def fora(graph: Graph, index: Fora, sources: Sources, k: int, *, threads: int = 
 
     Parameters and errors are those of :func:`monte_carlo`.
     """
-    check_k(k, graph.n)
     edges = edges_of(graph, index.params)
     settings = _Settings(index.limit, index.worth, index.places, index.ends)
 

@@ -11,7 +11,7 @@ from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.csr import Graph
 from gpukit.kpar.batch.workspace_cuda import BLOCK, Shape, Workspaces
 from gpukit.kpar.groups import Edges, edges_of
-from gpukit.kpar.problem import Params, Result, Sources, check_k
+from gpukit.kpar.problem import Params, Result, Sources
 from gpukit.kpar.rows_cuda import for_each, on_device, to_host
 from gpukit.kpar.weights_cuda import chances_for
 from gpukit.papers.kpar import fora_cuda
@@ -52,7 +52,6 @@ class CudaFora:
 
     def query(self, sources: Sources, k: int, *, shape: Shape | None = None) -> Result:
         """Answer a batch; arguments, result and errors are those of :func:`gpukit.papers.kpar.baselines.fora`."""
-        check_k(k, self.n)
         width, alone = 2 + 2 * k, replace(shape or Shape(), slots_per_team=1)
         rows = np.empty((len(sources), width), np.int64)
         with on_gpu(self.gpu):
@@ -89,7 +88,6 @@ def monte_carlo(
 ) -> Result:
     """Answer by walks as :func:`gpukit.papers.kpar.baselines.monte_carlo` does."""
     params = params or Params()
-    check_k(k, graph.n)
     total = walks_needed(graph.n, params, delta)
     answers: list[tuple[Any, Any]] = []
     with on_gpu(gpu):

@@ -44,8 +44,6 @@ def query(
 
     Raises
     ------
-    UsageError
-        If k is out of range.
     RuntimeError
         If ``watch`` finds a round whose sum is not one.
     """

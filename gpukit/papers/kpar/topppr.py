@@ -22,11 +22,11 @@ from gpukit.device.philox import Stream, draw4, stream_tag
 from gpukit.errors import UsageError
 from gpukit.graph.csr import Graph
 from gpukit.kpar.groups import Edges, edges_of
-from gpukit.kpar.problem import CONTEXT, ONE, UNIT, Params, Result, Sources, check_k
+from gpukit.kpar.problem import CONTEXT, ONE, UNIT, Params, Result, Sources
 from gpukit.kpar.query.bounds import largest_first
 from gpukit.kpar.rule import passed_on, walk_end
 from gpukit.papers.kpar.baselines import collected
-from gpukit.settings import TOPPPR_PRECISION
+from gpukit.parameters.kpar import TOPPPR_PRECISION
 
 IN_DOUBT = 500
 """Vertices in doubt from which on the filter goes over to the refinement; k, if that is more."""
@@ -362,10 +362,9 @@ def topppr(
     Raises
     ------
     UsageError
-        If k or ρ is out of range, or edges are to be weighted.
+        If ρ is out of range, or edges are to be weighted.
     """
     params = params or Params()
-    check_k(k, graph.n)
     if not 0 < precision <= 1:
         raise UsageError(f"--precision is {precision}; a share in (0, 1] is needed, {TOPPPR_PRECISION} is usual")
     if params.weighted:

@@ -1,0 +1,41 @@
+"""Arguments that are rarely given: functions take them by ``**more``, and help shows them as if they were written."""
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar, get_args
+
+from gpukit.api.session import WHERE
+from gpukit.parameters.option import Parameters, declared
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def keywords(params: type[Parameters] | None = None, **usual: Any) -> Callable[[Function], Function]:
+    """Return a decorator for a function with ``**more: Unpack[…]`` of a TypedDict, whose names become keywords.
+
+    Where one is not given, the function gets its default: that of ``params``, of ``usual``, or of :class:`Where`. Other
+    names are a TypeError, as ever.
+    """
+    usual = {**WHERE, **usual} | {name: one.default for name, one in (declared(params) if params else {}).items()}
+
+    def decorate(function: Function) -> Function:
+        signature = inspect.signature(function)
+        *written, more = signature.parameters.values()
+        (names,) = get_args(more.annotation)
+        further = {
+            name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=usual[name], annotation=annotation)
+            for name, annotation in names.__annotations__.items()
+        }
+        defaults = {name: usual[name] for name in further}
+
+        @wraps(function)
+        def called(*given: Any, **options: Any) -> Any:
+            for name in options.keys() - signature.parameters.keys() - further.keys():
+                raise TypeError(f"{function.__qualname__}() got an unexpected keyword argument {name!r}")
+            return function(*given, **defaults | options)
+
+        called.__signature__ = signature.replace(parameters=[*written, *further.values()])  # type: ignore[attr-defined]
+        return called  # type: ignore[return-value]
+
+    return decorate

@@ -1,0 +1,106 @@
+"""What an import of edges is asked."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from gpukit.parameters.option import Option, Parameters
+
+Parallel = Literal["sum", "max", "combine", "first", "merge"]
+Scale = Literal["max", "in-sum"]
+Ids = Literal["integer", "text"]
+
+Weights = Annotated[
+    str,
+    Option(
+        "Edge probabilities: 1/in-degree, constant, 0.1/0.01/0.001 by chance, uniform in [LO, HI], third column, none.",
+        metavar="wc|const:P|trivalency|uniform:LO:HI|file|none",
+    ),
+]
+Transpose = Annotated[
+    bool, Option("Keep the in-edges and the sampling tables too.", names="--transpose/--no-transpose")
+]
+BothWays = Annotated[bool, Option("Each edge stands for both directions.")]
+ScaleParameter = Annotated[
+    Scale | None, Option("Make probabilities of counts: w / largest w, or w / sum of those into the same vertex.")
+]
+
+
+@dataclass(frozen=True)
+class Text(Parameters):
+    """What the user says of a file; None is found by looking.
+
+    Attributes
+    ----------
+    sep, header, columns, ids, format, comment, skip_bad, fold_case, strip
+        As :class:`gpukit.graph.read.edgelist.ReadOptions` has them, with ``sep`` for the separator.
+    """
+
+    sep: Annotated[
+        str | None,
+        Option("What stands between columns; found by looking by default.", metavar="space|tab|comma|semicolon|C"),
+    ] = None
+    header: Annotated[
+        bool | None,
+        Option("The first line names the columns; found by looking by default.", names="--header/--no-header"),
+    ] = None
+    columns: Annotated[
+        str | None,
+        Option("The columns to read, by name or by number from 1.", metavar="SOURCE,TARGET[,WEIGHT]"),
+    ] = None
+    ids: Annotated[Ids | None, Option("Whole numbers or names; as in the first edge by default.")] = None
+    format: Annotated[str | None, Option(command=False)] = None
+    comment: Annotated[str | None, Option("What a comment begins with; # and % by default.", metavar="C|none")] = None
+    skip_bad: Annotated[
+        int | None,
+        Option("Skip up to N lines that are no edges, and say which; none by default.", metavar="N", ge=0),
+    ] = None
+    fold_case: Annotated[bool, Option("Read names in lower case.")] = False
+    strip: Annotated[bool, Option("Read runs of blanks inside names as one blank.")] = False
+
+
+@dataclass(frozen=True)
+class Import(Parameters):
+    """What is asked of edges.
+
+    Attributes
+    ----------
+    undirected : bool or None
+        Whether each edge stands for both directions; None: as the file says, else not.
+    weights : str
+        Edge probabilities: ``wc``, ``const:P``, ``trivalency``, ``uniform:LO:HI``, ``file`` or ``none``.
+    parallel_edges : str or None
+        What becomes of parallel edges (:func:`gpukit.api.edges.parallel_of`).
+    scale : str or None
+        ``max`` or ``in-sum``: make probabilities of counts.
+    vertices : int or None
+        The ids are 0 … N-1, also those without edges.
+    dataset : str or None
+        The file is this one of the catalogue.
+    transpose : bool
+        Whether to keep the in-edges.
+    text : Text
+        What the user says of the file.
+    """
+
+    undirected: Annotated[
+        bool | None,
+        Option(
+            "Edges stand for both directions, or for one; as the file says by default.",
+            names="--undirected/--directed",
+        ),
+    ] = None
+    weights: Weights = "wc"
+    parallel_edges: Annotated[
+        Parallel | None,
+        Option(
+            "Of a repeated edge: the sum of counts (the default with a scale), the largest weight (else; also called "
+            "merge), that many chances, or the first line."
+        ),
+    ] = None
+    scale: ScaleParameter = None
+    vertices: Annotated[int | None, Option("The ids are 0 … N-1, also those without edges.", metavar="N", ge=1)] = None
+    dataset: Annotated[
+        str | None, Option("The file is this one of `gpukit data list`; it says the rest.", metavar="NAME")
+    ] = None
+    transpose: Transpose = True
+    text: Text = Text()
