@@ -53,7 +53,7 @@ def written(kernel, grid, block, *args):
     if kernel is not kernels.sample:
         return
     args = _simulated(args)
-    _, samples, _, (_, _, ranks, _), (sizes, starts, base, entries, used, counts), control = args
+    _, samples, _, _, (_, _, ranks, _), (sizes, starts, base, entries, used, counts), control = args
     first, count = samples.first, samples.size
     found, members = drawn(first, count)
     if len(members) > min(ranks.size, len(entries) - used):
