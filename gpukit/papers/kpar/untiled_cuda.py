@@ -36,7 +36,7 @@ any_walk_end, edge_part = for_kernels(rule.any_walk_end), for_kernels(rule.edge_
 
 @device
 def push_rows(items, size, collected, upcoming, edges, chances, counts, slot, threshold, team, phase):
-    """Push along the edges of the items' rows, a thread a row, after :func:`gpukit.kpar.query.sweep_cuda.lengths`."""
+    """Push along the rows of items, one thread per row, after :func:`gpukit.kpar.query.sweep_cuda.lengths`."""
     tid, block_size, small = cuda.threadIdx.x, cuda.blockDim.x, team.memory.small
     at = teams.counters(team, phase)
     lifted = teams.Staged(team.memory.other_stage, small, 1, upcoming, team.control, at, sweeps.LIFTED)
@@ -95,7 +95,7 @@ def push(frontier, upcoming, size, listed, edges, chances, walks, slot, threshol
 
 @device
 def walk_forward(size, edges, chances, walks, slot, coarse, team, phase):
-    """Let the walks of the ``size`` vertices in ``frontier`` carry their units to their ends; a thread a vertex."""
+    """Let the walks of the ``size`` vertices in ``frontier`` carry their units to their ends; one thread per vertex."""
     tid, block_size, small = cuda.threadIdx.x, cuda.blockDim.x, team.memory.small
     at = teams.counters(team, phase)
     ends = teams.Staged(team.memory.other_stage, small, 1, slot.upcoming, team.control, at, sweeps.ENDS)
