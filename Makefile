@@ -88,6 +88,7 @@ gpu-sanitize: $(VENV)/.stamp-gpu
 BENCH := $(patsubst %,results/bench/%.h5,soc-Epinions1 soc-Slashdot0902)
 
 held: $(VENV)/.stamp-demo
+	@test -d "$(BEFORE)" || { echo 'say which older checkout: make held BEFORE=../older'; exit 2; }
 	$(RUN) python benchmarks/held.py --version before=$(BIN)/python:$(BEFORE) --version now=$(BIN)/python:. \
 		--device $(DEVICE) --out results/held-$(DEVICE).json
 

@@ -39,7 +39,11 @@ class Version(NamedTuple):
 
 
 class Failed(Exception):
-    """A command ended with an error."""
+    """A command ended with an error; the code is 2 where a version does not know it."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 def main() -> int:
@@ -143,7 +147,7 @@ def _time(
             try:
                 spent, said = _run(version, words, {name: str(caches / part) for name, part in CACHES.items()})
             except Failed as error:
-                if version is versions[-1]:
+                if version is versions[-1] or error.code != 2:
                     raise SystemExit(f"{version.name}: {error}") from None
                 continue
             if run or first:  # the others fill the caches
@@ -191,7 +195,7 @@ def _run(version: Version, words: list[str], more: dict[str, str] | None = None)
     )  # fmt: skip
     spent = 1000 * (time.perf_counter() - wall if "cuda" in words else _cpu_seconds() - cpu)
     if done.returncode:
-        raise Failed(f"{' '.join(words)}: {done.stderr}")
+        raise Failed(done.returncode, f"{' '.join(words)}: {done.stderr}")
     return spent, json.loads(done.stdout) if "--json" in words else None
 
 
