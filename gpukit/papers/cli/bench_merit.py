@@ -12,8 +12,13 @@ from gpukit.device.select import choose
 from gpukit.errors import UsageError
 from gpukit.papers.cli.bench_record import Record, each_graph, named
 from gpukit.papers.cli.options import check_groups
-from gpukit.parameters.merit import USUAL_BATCH, Batch
-from gpukit.parameters.option import length_of
+from gpukit.parameters.merit import USUAL_BATCH
+from gpukit.parameters.option import Option, length_of
+
+Batch = Annotated[
+    int | None,
+    Option(f"Seeds of a round at most; {USUAL_BATCH}, or n if smaller, by default.", metavar="B", short="-b"),
+]
 
 
 @with_run(*DEVICE, seed=1, writes="record")
