@@ -87,6 +87,7 @@ def maximise(
     *,
     timer: PhaseTimer | None = None,
     progress: Progress | None = None,
+    pairs: bool = True,
     make: Callable[..., Worlds] = make_worlds,
     **options: Any,
 ) -> Result:
@@ -104,6 +105,8 @@ def maximise(
         Charged with the phases ``transfer``, ``worlds``, ``selection`` and ``estimate``; a lap for each choice.
     progress : callable, optional
         Told (worlds or choices done, all of them) now and then.
+    pairs : bool
+        Whether one coin decides both directions of an undirected edge (:func:`gpukit.worlds.blocks.prepare_blocks`).
     make : callable, optional
         Called as :func:`make_worlds`; its worlds may count in another way.
     **options
@@ -125,7 +128,7 @@ def maximise(
     check(graph, params.k)
     timer = timer or PhaseTimer()
     with timer.phase("transfer"):
-        worlds = make(prepare_blocks(graph), params.seed, device, **options)
+        worlds = make(prepare_blocks(graph, pairs=pairs), params.seed, device, **options)
     r, optimism = params.worlds, None
     if r is None:
         r, optimism = enough_worlds(worlds, params, timer, progress)

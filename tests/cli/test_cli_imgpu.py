@@ -80,6 +80,20 @@ def test_switches_change_nothing(good, folder):
         assert (folder / "A.h5").read_bytes() == (folder / "B.h5").read_bytes()
 
 
+def test_levels_draw_the_arcs_of_an_undirected_edge_singly(good, folder):
+    """Without levels one coin decides both arcs, and worlds are components; with them, optimisations agree."""
+    u, v = np.random.default_rng(4).integers(0, 50, (2, 110))
+    write_graph(folder / "U.h5", build_graph(u, v, weights=Weights("const", 0.2), undirected=True))
+    base = ("run", "U.h5", "-k", 3, "--worlds", 60)
+    good(*base, "--out", "components.h5")
+    levels = {}
+    for words in (["--by-level"], ["--combine"], ["--reorder", "--unroll", 4]):
+        good("papers", *base, *words, "--out", "B.h5")
+        levels[words[0]] = (folder / "B.h5").read_bytes()
+    assert len(set(levels.values())) == 1
+    assert levels["--by-level"] != (folder / "components.h5").read_bytes()
+
+
 @pytest.mark.parametrize("method", ["celf", "newgreedy", "mixgreedy", "esmce", "pmia"])
 def test_baselines(record, folder, graph, method):
     words = ("papers", "baseline", "G.h5", "--out", "B.h5", "-k", 3, "--method", method)

@@ -69,7 +69,7 @@ def measure(graph: Graph, params: Params, device: Device, *, repeat: int, bandwi
 
 def switches(graph: Graph, worlds: int, device: Device, *, repeat: int, seed: int) -> dict[str, float]:
     """Return the milliseconds in which the reach of every vertex is summed over worlds, with each optimisation."""
-    ready = prepare_blocks(graph)
+    ready = prepare_blocks(graph, pairs=False)
     found, sums = {}, []
     for name, options in SWITCHES.items():
         counter = make_worlds(ready, seed, device, **options)

@@ -29,7 +29,11 @@ Method = Literal["celf", "newgreedy", "mixgreedy", "esmce", "pmia"]
 
 @dataclass(frozen=True)
 class Optimisations:
-    """The paper's optimisations of a pass over a world; none changes an answer."""
+    """The paper's count of a world, level by level, and its optimisations.
+
+    Each draws the two arcs of an undirected edge singly, as the paper's components of directed worlds need; other than
+    that none changes an answer.
+    """
 
     combine: Annotated[
         bool,
@@ -42,7 +46,9 @@ class Optimisations:
     unroll: Annotated[
         int, Option("Optimisation U: children read at a time. Same answer.", metavar="U", ge=1, le=128, panel=ABLATIONS)
     ] = 16
-    by_level: Annotated[bool, ablation("--by-level", "Count level by level, as the paper. Same answer.")] = False
+    by_level: Annotated[
+        bool, ablation("--by-level", "Count level by level, as the paper; each arc of an undirected edge has its own draw.")
+    ] = False
 
     def options(self) -> dict[str, Any]:
         """Return what :func:`gpukit.imgpu.maximise` takes for them."""
@@ -50,13 +56,17 @@ class Optimisations:
             return {}
         from gpukit.papers.imgpu.levels import make_worlds
 
-        return {"make": make_worlds, "combine": self.combine, "reorder": self.reorder, "unroll": self.unroll}
+        switches = {"combine": self.combine, "reorder": self.reorder, "unroll": self.unroll}
+        return {"make": make_worlds, "pairs": False, **switches}
 
 
 @app.command("run")
 @with_run("out", *DEVICE, "seed", writes="seeds", estimate=needs.worlds)
 def run_(run: Run, graph_file: GraphArgument, params: Params, optimisations: Optimisations) -> None:
-    """Find seeds as `imgpu run` does, with the paper's optimisations. The answer is the same."""
+    """Find seeds as `imgpu run` does, with the paper's optimisations.
+
+    The answer is the same, except on an undirected graph, where they draw each arc singly.
+    """
     find(run, graph_file, params, **optimisations.options())
 
 
