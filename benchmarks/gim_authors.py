@@ -31,7 +31,7 @@ from gpukit.graph.probabilities import out_probabilities
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 GRAPHS = {
-    "soc-Epinions1": f"graph import {DATA / 'soc-Epinions1.txt.gz'} --weights wc",
+    "soc-Epinions1": f"graph import {DATA / 'soc-Epinions1.txt.xz'} --weights wc",
     "R-MAT 20": "graph generate rmat --scale 20 --weights wc --seed 1",
     "R-MAT 22": "graph generate rmat --scale 22 --weights wc --seed 1",
 }

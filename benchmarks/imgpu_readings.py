@@ -1,6 +1,6 @@
 """Spread of IMGPU's seeds and of random ones on a graph read in three ways, with every arc at p = 0.01.
 
-    python benchmarks/imgpu_readings.py data/NetHEPT.txt.gz data/NetPHY.txt.gz --out imgpu-readings.json
+    python benchmarks/imgpu_readings.py data/NetHEPT.txt.gz data/NetPHY.txt.xz --out imgpu-readings.json
 
 Read as directed, as undirected, and as an undirected multigraph, in which each parallel edge is a chance of its own.
 Seeds are judged by forward simulation, which shares no code with the worlds they were chosen in.

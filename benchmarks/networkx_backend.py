@@ -1,6 +1,6 @@
 """Time the NetworkX backend beside NetworkX itself, with the conversion of the graph and without.
 
-    python benchmarks/networkx_backend.py soc-Epinions1.txt.gz --out benchmarks/results/networkx-backend.json
+    python benchmarks/networkx_backend.py soc-Epinions1.txt.xz --out benchmarks/results/networkx-backend.json
 
 Both take turns in one process, and must return the same. Before each conversion the cache of the graph is emptied;
 *cached* is the next call. Compiled code is loaded before.

@@ -17,7 +17,7 @@ _KINDS = {"out_figure": "svg", "out_graph": "graph", "out_record": "json"}
 _PICTURES = (b"%PDF-", b"\x89PNG\r\n")
 
 SIGNS: dict[str, tuple[str, Callable[[bytes], bool]]] = {
-    "data": ("a data set packed by gzip", lambda first: first.startswith(b"\x1f\x8b")),
+    "data": ("a data set packed by gzip or xz", lambda first: first.startswith((b"\x1f\x8b", b"\xfd7zXZ"))),
     "md": ("Markdown with a title", lambda first: first.startswith(b"# ")),
     "html": ("an HTML page", lambda first: first[:15].lower() == b"<!doctype html>"),
     "json": ("the record of a run", lambda first: first.startswith(b'{"params": ')),

@@ -96,7 +96,8 @@ def test_sentence_says_what_the_record_holds(document, sentence, values):
 
 
 def imported(name, **options):
-    listed = read_edges(ROOT / "data" / f"{name}.txt.gz", weights=False)
+    (path,) = (ROOT / "data").glob(f"{name}.txt.*")
+    listed = read_edges(path, weights=False)
     return build_graph(listed.u, listed.v, weights=Weights(), **options)
 
 
