@@ -56,7 +56,10 @@ def main() -> int:
             graph = read_graph_file(file)[0]
             write_edges(text, graph)
             for model in ("ic", "lt"):
-                found = {"authors": authors(asked.binary, text, model, asked.runs), **ours(file, model, asked.runs)}
+                found = {
+                    "authors": authors(asked.binary, text, model, asked.runs),
+                    **ours(graph, file, model, asked.runs),
+                }
                 for one in found.values():
                     judged = forward_spread(graph, one["seeds"], model=model, runs=JUDGE_RUNS, seed=1, device=device)
                     one |= {"spread": judged.spread, "stderr": judged.stderr}
@@ -117,12 +120,20 @@ def authors(binary: Path, text: Path, model: str, repeat: int) -> dict[str, Any]
     }
 
 
-def ours(file: Path, model: str, repeat: int) -> dict[str, Any]:
+def ours(graph: Graph, file: Path, model: str, repeat: int) -> dict[str, Any]:
     """Return what ``gpukit papers bench gim`` measures by IMM's and OPIM-C's stopping rules, every set drawn."""
-    words = ("papers", "bench", "gim", file, "--models", model, "--bounds", "imm,opim", "-k", K, "--epsilon", EPSILON)
-    said = json.loads(gpukit(*words, "--sets", "plain", "--repeat", repeat, "--device", "cuda", "--json"))
-    kept = ("algorithm_ms", "repeat", "rr_sets", "seeds")
-    return {run["params"]["bound"]: {name: run[name] for name in kept} for run in said["runs"]}
+    same = ("-k", K, "--epsilon", EPSILON, "--sets", "plain", "--optimism", "off", "--device", "cuda", "--json")
+    words = ("papers", "bench", "gim", file, "--models", model, "--bounds", "imm,opim", "--repeat", repeat)
+    found = {}
+    for run in json.loads(gpukit(*words, *same))["runs"]:
+        bound = run["params"]["bound"]
+        out = file.with_name("seeds.h5")
+        one = json.loads(
+            gpukit("papers", "gim", "run", file, "--model", model, "--bound", bound, "--out", out, "--force", *same)
+        )
+        kept = {name: run[name] for name in ("algorithm_ms", "repeat", "rr_sets")}
+        found[bound] = {**kept, "seeds": graph.internal(one["seeds"]).tolist()}
+    return found
 
 
 if __name__ == "__main__":
