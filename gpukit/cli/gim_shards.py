@@ -73,7 +73,7 @@ def draw(
     with run.phase("write"):
         from gpukit.artifacts import RRSets, write_rrsets
 
-        trivial: dict[str, Any] = {"own": reverse.quiet, "gamma": reverse.gamma, "kept_of": count} if kept else {}
+        trivial: dict[str, Any] = {"own": reverse.singleton, "gamma": reverse.gamma, "kept_of": count} if kept else {}
         found = RRSets(
             offsets, members, n=graph.n, m=graph.m, ids=graph.ids, labels=graph.labels, first=first,
             stream=reverse.stream.name, model=model, sampler=sampler, graph=run.inputs["graph"], seed=run.seed,

@@ -35,7 +35,7 @@ class Edges(NamedTuple):
     edge_of: np.ndarray  # the edge at each place of the rows
 
 
-class Space(NamedTuple):
+class EgoScratch(NamedTuple):
     """What a thread needs for itself to score ego-networks: int32 arrays, but for ``state`` (int8) and ``hubs``."""
 
     mark: np.ndarray  # (n,): zeros between two ego-networks
@@ -52,14 +52,14 @@ class Space(NamedTuple):
     edges: Edges  # of the ego-network
 
 
-def make_space(n: int, widest: int, edges: int) -> Space:
+def make_space(n: int, widest: int, edges: int) -> EgoScratch:
     """Return the space for a graph of n vertices whose ego-networks have so many vertices and edges at most."""
     kept, degree, queue, side_a, side_b, root, sizes, begin = np.empty((8, widest + 2), np.int32)
     tails, heads, stack = np.empty((3, edges + 1), np.int32)
     rows = Edges(tails, heads, begin, *np.empty((2, 2 * edges + 1), np.int32))
     state = np.empty(edges + 1, np.int8)
     hubs = np.empty(widest + 2, np.uint64)
-    return Space(np.zeros(n, np.int32), kept, degree, queue, side_a, side_b, root, sizes, hubs, state, stack, rows)
+    return EgoScratch(np.zeros(n, np.int32), kept, degree, queue, side_a, side_b, root, sizes, hubs, state, stack, rows)
 
 
 @njit
@@ -400,7 +400,7 @@ def score_vertices(vertices, model, k, rows, space, scores):
         Ranks.
     model, k : int
     rows : Rows
-    space : Space
+    space : EgoScratch
         Of this thread alone.
     scores : int32 array, shape (n,)
         By rank.

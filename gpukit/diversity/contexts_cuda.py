@@ -66,7 +66,7 @@ class Query(NamedTuple):
     wanted: int  # SCORE, LABEL, or FULL, which decomposes: trussness of every edge, coreness by H-index
 
 
-class Lists(NamedTuple):
+class MemberLists(NamedTuple):
     """What ego-networks are made of, for one least degree; by rank."""
 
     kept_begin: Any  # int64 (n + 1,)
@@ -75,7 +75,7 @@ class Lists(NamedTuple):
     up: Any  # int32: neighbours of higher rank of each vertex, over edges that may be in a context
 
 
-class Space(NamedTuple):
+class TeamMemory(NamedTuple):
     """Working space of the teams; need not be cleared, but for ``control``."""
 
     blocks: int  # of a team
@@ -90,7 +90,7 @@ class Space(NamedTuple):
 
 # Inlined before the compiler sees them: as calls they make it order two loads of :func:`score_egos` otherwise.
 @device(inline="always")
-def _next_ego(queue, query, team, turn):
+def _next_ego(queue, query, team, phase):
     """Take the next ego-network of the queue; returns its place, or ``length`` or more, and the next barrier."""
     if team.rank == 0:
         team.control[team.home + teams.PLACE] = cuda.atomic.add(team.control, teams.QUEUE, 1)
@@ -99,8 +99,8 @@ def _next_ego(queue, query, team, turn):
             lowest = teams.NONE if query.wanted == FULL and query.model > CORE else 0
             team.control[team.home + teams.FLAGS + r] = lowest
             team.control[team.home + teams.GOING + r] = 0
-    turn = teams.team_barrier(team, turn)
-    return team.control[team.home + teams.PLACE], turn
+    phase = teams.team_barrier(team, phase)
+    return team.control[team.home + teams.PLACE], phase
 
 
 @device(inline="always")
@@ -116,37 +116,37 @@ def _clear(model, ego, team):
 
 
 @device
-def _join_core(query, ego, team, turn):
+def _join_core(query, ego, team, phase):
     """Peel or decompose, and join what is in the k-core (algorithm 4); returns the next barrier."""
     if query.wanted == FULL:
-        turn = cores.decompose_cores(ego, team, turn)
+        phase = cores.decompose_cores(ego, team, phase)
     else:
-        turn = cores.peel_core(query.k, ego, team, turn)
+        phase = cores.peel_core(query.k, ego, team, phase)
     cores.join_core(query.k, ego, team)
-    return turn
+    return phase
 
 
 @device
-def _join_truss(query, ego, values, outs, place, partial, team, turn):
+def _join_truss(query, ego, values, outs, place, partial, team, phase):
     """List the edges, remove those outside the k-truss or decompose, and join the rest (algorithm 5)."""
     matrices.survey(ego, team)
-    turn = teams.team_barrier(team, turn)
+    phase = teams.team_barrier(team, phase)
     if team.rank < cuda.blockDim.x:
         teams.running_sum(ego.nodes, ego.row, ego.size, partial)
-    turn = teams.team_barrier(team, turn)
+    phase = teams.team_barrier(team, phase)
     count = int64(ego.nodes[ego.row + ego.size])
     matrices.list_edges(ego, team)
-    turn = teams.team_barrier(team, turn)
+    phase = teams.team_barrier(team, phase)
     out = outs[place]
     if query.wanted == FULL:
-        turn = trusses.decompose_truss(count, ego, values, out, team, turn)
+        phase = trusses.decompose_truss(count, ego, values, out, team, phase)
     elif query.k > 2:
-        turn = trusses.lazy_truss(query.k, count, ego, team, turn)
+        phase = trusses.lazy_truss(query.k, count, ego, team, phase)
     for e in range(team.rank, count, team.members):
         pair = int64(ego.edges[ego.listed + e])
         if (values[out + e] >= query.k) if query.wanted == FULL else pair != 0:
             teams.join(ego, pair >> 16, pair & 0xFFFF)
-    return turn
+    return phase
 
 
 @device
@@ -164,8 +164,8 @@ _u32, _i32, _i64, _int = "uint32[::1]", "int32[::1]", "int64[::1]", "int64"
 _bool = "boolean"
 _QUEUE = group(Queue, _i32, _i64, _int, _int)
 _QUERY = group(Query, _int, _int, _int)
-_LISTS = group(Lists, _i64, _i32, _i64, _i32)
-_SPACE = group(Space, *4 * (_int,), _u32, _u32, _i32, _i64)
+_LISTS = group(MemberLists, _i64, _i32, _i64, _i32)
+_SPACE = group(TeamMemory, *4 * (_int,), _u32, _u32, _i32, _i64)
 _LIMITS = group(Limits, *6 * (_int,))
 
 
@@ -182,8 +182,8 @@ def score_egos(queue, query, lists, space, scores, values):
     ----------
     queue : Queue
     query : Query
-    lists : Lists
-    space : Space
+    lists : MemberLists
+    space : TeamMemory
     scores : int32 array, shape (n,)
         Receives the number of contexts, by rank.
     values : int32 array
@@ -201,9 +201,9 @@ def score_egos(queue, query, lists, space, scores, values):
     root, part, row = stamp + room, stamp + 2 * room, stamp + 3 * room
     partial = cuda.shared.array(BLOCK, int32)
     least = least_size(query.model, query.k)
-    turn = int64(1)
+    phase = int64(1)
     while True:
-        place, turn = _next_ego(queue, query, team, turn)
+        place, phase = _next_ego(queue, query, team, phase)
         if place >= queue.length:
             break
         place += queue.first
@@ -216,18 +216,18 @@ def score_egos(queue, query, lists, space, scores, values):
         )
         # Algorithm 2: the edges between possible members.
         _clear(query.model, ego, team)
-        turn = teams.team_barrier(team, turn)
+        phase = teams.team_barrier(team, phase)
         matrices.extract_edges(query.model, lists, ego, team)
-        turn = teams.team_barrier(team, turn)
+        phase = teams.team_barrier(team, phase)
         # Algorithms 4, and 5 to 7: whoever is in a context is joined with its neighbours there.
         if query.model == CORE:
-            turn = _join_core(query, ego, team, turn)
+            phase = _join_core(query, ego, team, phase)
         elif query.model > CORE:
-            turn = _join_truss(query, ego, values, queue.outs, place, partial, team, turn)
-        turn = teams.team_barrier(team, turn)
+            phase = _join_truss(query, ego, values, queue.outs, place, partial, team, phase)
+        phase = teams.team_barrier(team, phase)
         # Algorithm 3: the parts are counted.
         _count_contexts(least, query, ego, values, queue.outs, place, team)
-        turn = teams.team_barrier(team, turn)
+        phase = teams.team_barrier(team, phase)
         if team.rank == 0:
             scores[v] = team.control[team.home + teams.FOUND]
 

@@ -17,10 +17,10 @@ def _count_degrees(ego, team):
 
 
 @device
-def peel_core(k, ego, team, turn):
+def peel_core(k, ego, team, phase):
     """Remove members of degree < k until none is left: their degree becomes negative. A thread per member."""
     _count_degrees(ego, team)
-    turn = team_barrier(team, turn)
+    phase = team_barrier(team, phase)
     round_ = int32(1)
     while True:
         flag = open_round(team, round_)
@@ -34,9 +34,9 @@ def peel_core(k, ego, team, turn):
                         j, word = next_bit(w, word)
                         cuda.atomic.add(ego.nodes, ego.stamp + j, -1)
                 team.control[flag] = 1
-        turn = team_barrier(team, turn)
+        phase = team_barrier(team, phase)
         if team.control[flag] == 0:
-            return turn
+            return phase
         round_ += 1
 
 
@@ -53,10 +53,10 @@ def _count_reaching(i, value, ego):
 
 
 @device
-def decompose_cores(ego, team, turn):
+def decompose_cores(ego, team, phase):
     """Write the coreness of each member: the fixed point of c(u) ← H-index of the neighbours' c (lines 5-11)."""
     _count_degrees(ego, team)
-    turn = team_barrier(team, turn)
+    phase = team_barrier(team, phase)
     round_ = int32(1)
     while True:
         flag = open_round(team, round_)
@@ -73,9 +73,9 @@ def decompose_cores(ego, team, turn):
             if h < before:
                 ego.nodes[ego.stamp + i] = h
                 team.control[flag] = 1
-        turn = team_barrier(team, turn)
+        phase = team_barrier(team, phase)
         if team.control[flag] == 0:
-            return turn
+            return phase
         round_ += 1
 
 

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.diversity.bounds import CODES, least_size
-from gpukit.diversity.contexts_cpu import Space
-from gpukit.diversity.index_cpu import Links, Own, link_vertices, list_scores, make_forest
+from gpukit.diversity.contexts_cpu import EgoScratch
+from gpukit.diversity.index_cpu import Links, Neighbours, link_vertices, list_scores, make_forest
 from gpukit.diversity.problem import Contexts, Decomposer, Params, Progress, Result, running
 from gpukit.diversity.scores import Network
 from gpukit.errors import InputError
@@ -27,7 +27,7 @@ AT_ONCE = 1 << 24
 """Edges of ego-networks whose trussness is kept at a time, as far as an ego-network has no more by itself."""
 
 
-class Lists(NamedTuple):
+class ScoreLists(NamedTuple):
     """Who has how many contexts, for each k of a model."""
 
     first: np.ndarray  # int64: start of the list of k = 0, 1, …, and the end of the last
@@ -45,20 +45,20 @@ class Index:
         Start of the row of each vertex.
     rows : mapping of str to Links
         The rows of the models ``core`` and ``truss``; one that is not asked for may be missing.
-    lists : mapping of str to Lists
+    lists : mapping of str to ScoreLists
         Those of each model; one that is not asked for may be missing.
     """
 
     offsets: np.ndarray
     rows: Mapping[str, Links]
-    lists: Mapping[str, Lists]
+    lists: Mapping[str, ScoreLists]
 
     @classmethod
     def of(cls, arrays: Mapping[str, np.ndarray]) -> "Index":
         """Return the index that these arrays, or those of some models, hold by their names in :attr:`arrays`."""
         rows = {m: Links(arrays[f"{m}/members"], arrays[f"{m}/links"]) for m in CODES if f"{m}/links" in arrays}
         there = [model for model in CODES if f"{model}/first" in arrays]
-        lists = {model: Lists(*(arrays[f"{model}/{name}"] for name in Lists._fields)) for model in there}
+        lists = {model: ScoreLists(*(arrays[f"{model}/{name}"] for name in ScoreLists._fields)) for model in there}
         return cls(arrays["offsets"], rows, lists)
 
     @property
@@ -94,7 +94,7 @@ class Index:
         vertices, scores = self._top(self.lists[params.model], params.k, min(t, len(among)), among)
         return Result(vertices, scores, self._contexts(vertices, scores, params), 0)
 
-    def _top(self, lists: Lists, k: int, t: int, among: range) -> tuple[np.ndarray, np.ndarray]:
+    def _top(self, lists: ScoreLists, k: int, t: int, among: range) -> tuple[np.ndarray, np.ndarray]:
         """Return the t vertices of most contexts, and their scores; those without contexts come last, by id."""
         first, last = lists.first[k : k + 2].tolist() if k < len(lists.first) - 1 else (0, 0)
         vertices, scores = lists.vertices[first:last], lists.scores[first:last]
@@ -149,7 +149,7 @@ def build_index(graph: Graph, network: Network, trusses: Decomposer, progress: P
     progress : callable, optional
         Called as ``progress(done, total)`` with edges of ego-networks.
     """
-    own = Own(graph.indptr, graph.indices, network.order, network.rank)
+    neighbours = Neighbours(graph.indptr, graph.indices, network.order, network.rank)
     cores, trussed = (Links(*np.empty((2, graph.m), np.int32)) for _ in range(2))
     places = np.zeros(graph.n, np.int64)
     widest = int(np.diff(graph.indptr).max(initial=0))
@@ -161,9 +161,9 @@ def build_index(graph: Graph, network: Network, trusses: Decomposer, progress: P
         egos = trusses.decompose(vertices, Params("truss", 2))
         places[network.rank[vertices]] = egos.offsets[:-1]
 
-        def link(part: np.ndarray, space: Space, trussness: np.ndarray = egos.trussness) -> None:
+        def link(part: np.ndarray, space: EgoScratch, trussness: np.ndarray = egos.trussness) -> None:
             forest = make_forest(widest)
-            link_vertices(part, network.rows, space, own, forest, places, trussness, cores, trussed)
+            link_vertices(part, network.rows, space, neighbours, forest, places, trussness, cores, trussed)
 
         network.share(vertices, link)
         low = high
@@ -173,4 +173,4 @@ def build_index(graph: Graph, network: Network, trusses: Decomposer, progress: P
     with ThreadPoolExecutor(min(network.threads, len(CODES))) as pool:
         links = [rows["core" if model == "comp" else model].links for model in CODES]
         listed = pool.map(list_scores, CODES.values(), [graph.indptr] * len(links), links)
-        return Index(graph.indptr, rows, {model: Lists(*one) for model, one in zip(CODES, listed, strict=True)})
+        return Index(graph.indptr, rows, {model: ScoreLists(*one) for model, one in zip(CODES, listed, strict=True)})

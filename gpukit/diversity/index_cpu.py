@@ -17,7 +17,7 @@ from gpukit.diversity.bounds import COMP, TRUSS
 from gpukit.diversity.decomposition_cpu import coreness, fill_buckets
 
 
-class Own(NamedTuple):
+class Neighbours(NamedTuple):
     """The graph by internal id, and the place of each vertex in the order of the network."""
 
     indptr: np.ndarray  # int64 (n + 1,)
@@ -50,14 +50,14 @@ def make_forest(widest: int) -> Forest:
 
 
 @njit
-def _locate(v, size, space, own, forest):
+def _locate(v, size, space, neighbours, forest):
     """Write the place of each local vertex in the row of v, and let every neighbour be a part by itself."""
     mark = space.mark
     for i in range(size):
         mark[space.kept[i]] = i + 1
-    begin = own.indptr[v]
-    for place in range(own.indptr[v + 1] - begin):
-        r = own.rank[own.indices[begin + place]]
+    begin = neighbours.indptr[v]
+    for place in range(neighbours.indptr[v + 1] - begin):
+        r = neighbours.rank[neighbours.indices[begin + place]]
         if mark[r] > 0:
             forest.place[mark[r] - 1] = place
             mark[r] = 0
@@ -101,13 +101,13 @@ def _join_by_trusses(count, edges, trussness, order, forest):
 
 
 @njit
-def _write_row(v, own, forest, out):
+def _write_row(v, neighbours, forest, out):
     """Write the neighbours of v such that each part of each k is a run, its lowest member first.
 
     A part takes in others of one k in the order of their lowest members: so the row depends on nothing but the parts.
     """
-    begin = own.indptr[v]
-    size = own.indptr[v + 1] - begin
+    begin = neighbours.indptr[v]
+    size = neighbours.indptr[v + 1] - begin
     root, link, following, last = forest.root, forest.link, forest.following, forest.last
     order = np.empty(size, np.int32)
     start = fill_buckets(size, link, order)[0]
@@ -126,14 +126,14 @@ def _write_row(v, own, forest, out):
         if link[x] == 0:
             y = x
             while y >= 0:
-                out.members[at] = own.indices[begin + y]
+                out.members[at] = neighbours.indices[begin + y]
                 out.links[at] = link[y]
                 at += 1
                 y = following[y]
 
 
 @njit
-def link_vertices(vertices, rows, space, own, forest, places, trussness, cores, trusses):
+def link_vertices(vertices, rows, space, neighbours, forest, places, trussness, cores, trusses):
     """Write the rows of vertices.
 
     Parameters
@@ -141,9 +141,9 @@ def link_vertices(vertices, rows, space, own, forest, places, trussness, cores, 
     vertices : int32 array
         Ranks.
     rows : Rows
-    space, forest : Space, Forest
+    space, forest : EgoScratch, Forest
         Of this thread alone.
-    own : Own
+    neighbours : Neighbours
     places : int64 array, shape (n,)
         First place of each ego-network's edges in ``trussness``, by rank.
     trussness : int32 array
@@ -153,17 +153,17 @@ def link_vertices(vertices, rows, space, own, forest, places, trussness, cores, 
     """
     edges = space.edges
     for r in vertices:
-        v = own.order[r]
+        v = neighbours.order[r]
         size, count = contexts.extract_edges(r, 1, 1, rows, space)
         contexts.count_degrees(size, count, edges, space.degree)
         contexts.fill_rows(size, count, space.degree, edges)
-        _locate(v, size, space, own, forest)
+        _locate(v, size, space, neighbours, forest)
         _join_by_cores(size, edges, forest)
-        _write_row(v, own, forest, cores)
-        _locate(v, size, space, own, forest)
+        _write_row(v, neighbours, forest, cores)
+        _locate(v, size, space, neighbours, forest)
         found = trussness[places[r] : places[r] + count]
         _join_by_trusses(count, edges, found, space.stack, forest)
-        _write_row(v, own, forest, trusses)
+        _write_row(v, neighbours, forest, trusses)
 
 
 @njit

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpukit.diversity import contexts_cpu, decomposition_cpu
 from gpukit.diversity.bounds import least_size
-from gpukit.diversity.contexts_cpu import Rows, Space, make_space
+from gpukit.diversity.contexts_cpu import EgoScratch, Rows, make_space
 from gpukit.diversity.problem import Contexts, EgoTrusses, Params, Progress, group_members, running
 from gpukit.graph.csr import Graph
 
@@ -135,7 +135,7 @@ class Network:
         return EgoTrusses(offsets, trussness, result[ranks])
 
     def share(
-        self, vertices: np.ndarray, work: Callable[[np.ndarray, Space], None], progress: Progress | None = None
+        self, vertices: np.ndarray, work: Callable[[np.ndarray, EgoScratch], None], progress: Progress | None = None
     ) -> None:
         """Call ``work(ranks, space)`` for parts of vertices, heaviest first, in threads that each take the next."""
         ranks = self.rank[vertices]
@@ -157,7 +157,7 @@ class Network:
             for task in [pool.submit(take) for _ in range(workers)]:
                 task.result()
 
-    def _space(self) -> Space:
+    def _space(self) -> EgoScratch:
         """Return what a thread needs for itself."""
         return make_space(self.n, int(np.diff(self.indptr).max(initial=0)), int(self.cost.max(initial=0)))
 

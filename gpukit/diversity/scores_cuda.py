@@ -119,8 +119,8 @@ class CudaNetwork:
         over(graph.m, network_cuda.mirror, self.arcs)
         self._edges = xp.diff(running(self.arcs.support.array, xp)[indptr.array]) // 2
         self.ego_edges = int(self._edges.sum())
-        self.given: tuple[kernels.Lists, Buffer] | None = None
-        self._lists: dict[tuple[int, int], tuple[kernels.Lists, Buffer]] = {}
+        self.given: tuple[kernels.MemberLists, Buffer] | None = None
+        self._lists: dict[tuple[int, int], tuple[kernels.MemberLists, Buffer]] = {}
         self._places: tuple[Any, Buffer] | None = None
         # Kept, because every new array costs the host more than what is done with it.
         self._queue = tuple(Buffer(0, dtype) for dtype in (np.int32, np.int64, np.int32, np.int64))
@@ -163,7 +163,7 @@ class CudaNetwork:
         over(self.n, network_cuda.upper_bounds, params.code, params.k, self.arcs.indptr, members, degrees, bounds)
         return Buffer(bounds.array[self._rank.array]).host()
 
-    def _lists_of(self, params: Params, whole: bool) -> tuple[kernels.Lists, Buffer]:
+    def _lists_of(self, params: Params, whole: bool) -> tuple[kernels.MemberLists, Buffer]:
         """Return what the ego-networks are made of, and the edges (int64, n) among the possible members at most.
 
         ``whole``: all members and edges, whether they may be in a context or not.
@@ -180,7 +180,7 @@ class CudaNetwork:
             ego_edges = xp.diff(running(xp.where(enough, support, 0), xp)[starts]) // 2
             higher = (heads > self.arcs.tails.array) & (support >= edge_least)
             lists = (kept_begin, heads[enough], running(higher, xp)[starts], heads[higher])
-            self._lists = {(least, edge_least): (kernels.Lists(*map(Buffer, lists)), Buffer(ego_edges))}
+            self._lists = {(least, edge_least): (kernels.MemberLists(*map(Buffer, lists)), Buffer(ego_edges))}
         return self._lists[least, edge_least]
 
     def scores(self, vertices: np.ndarray, params: Params, progress: Progress | None = None) -> np.ndarray:
@@ -320,10 +320,10 @@ class CudaNetwork:
                 if self._patient:
                     wait_for_gpu()
             elif length:
-                queue, beside = kernels.Queue(egos, places, start, length), members > SIDE_MEMBERS
-                with side_stream() if beside else nullcontext():
+                queue, concurrent = kernels.Queue(egos, places, start, length), members > SIDE_MEMBERS
+                with side_stream() if concurrent else nullcontext():
                     self._launch_shared(queue, params.k, lists, values, members, kind - kernels.TEAM_CLASSES)
-                aside = aside or beside
+                aside = aside or concurrent
             start += length
         if aside:
             join_side_stream()
@@ -331,17 +331,17 @@ class CudaNetwork:
             wait_for_gpu()
 
     def _launch_shared(
-        self, queue: kernels.Queue, k: int, lists: kernels.Lists, values: Buffer, members: int, turn: int
+        self, queue: kernels.Queue, k: int, lists: kernels.MemberLists, values: Buffer, members: int, slot: int
     ) -> None:
         """Launch the kernel for one class in shared memory, of up to so many members."""
         block = 8 if xp is np else min(truss_shared_cuda.BLOCK, -(-members // 32) * 32)
         grid = 1 if xp is np else min(queue.length, resident_blocks(block, truss_shared_cuda.REGISTERS))
-        arguments = (queue, k, lists, turn, self._taken, self._triangles, self._scores, values)
+        arguments = (queue, k, lists, slot, self._taken, self._triangles, self._scores, values)
         shared = truss_shared_cuda.room_bytes(members)
         launch(truss_shared_cuda.decompose_egos, grid, block, *views(arguments), shared=shared)
 
     def _launch(
-        self, queue: kernels.Queue, query: kernels.Query, lists: kernels.Lists, values: Buffer,
+        self, queue: kernels.Queue, query: kernels.Query, lists: kernels.MemberLists, values: Buffer,
         shape: tuple[int, int], room: tuple[int, ...],
     ) -> None:  # fmt: skip
         """Launch the kernel on one class, with as many teams as the GPU and its memory hold.
@@ -362,7 +362,7 @@ class CudaNetwork:
                 length = teams * size + teams_cuda.TEAMS
                 buffer.reserve(length, 0, length)
             self._space[-1].array.fill(0)
-            return views((queue, query, lists, kernels.Space(blocks, *room, *self._space), self._scores, values))
+            return views((queue, query, lists, kernels.TeamMemory(blocks, *room, *self._space), self._scores, values))
 
         if block not in self._capacity:
             self._capacity[block] = cooperative_grid(kernels.score_egos, block, arguments(1, 1))

@@ -48,18 +48,18 @@ class Ego(NamedTuple):
 
 
 @device
-def team_barrier(team, turn):
+def team_barrier(team, phase):
     """Wait for all blocks of a team, see what they wrote, and return the number of the next barrier."""
     cuda.syncthreads()
     if team.blocks > 1:
         if cuda.threadIdx.x == 0:
             cuda.threadfence()
             cuda.atomic.add(team.control, team.home + ARRIVED, 1)
-            while cuda.atomic.add(team.control, team.home + ARRIVED, 0) < team.blocks * turn:
+            while cuda.atomic.add(team.control, team.home + ARRIVED, 0) < team.blocks * phase:
                 pass
             cuda.threadfence()
         cuda.syncthreads()
-    return turn + 1
+    return phase + 1
 
 
 @device

@@ -19,7 +19,7 @@ def ends_of(ego, e):
 
 
 @device
-def lazy_truss(k, count, ego, team, turn):
+def lazy_truss(k, count, ego, team, phase):
     """Remove edges in fewer than k - 2 triangles until none is left; removed ones become 0 in the list.
 
     A thread per edge. It is counted again only if an end of it lost an edge since. Returns the next barrier.
@@ -41,9 +41,9 @@ def lazy_truss(k, count, ego, team, turn):
                         changed = True
         if changed:
             team.control[flag] = 1
-        turn = team_barrier(team, turn)
+        phase = team_barrier(team, phase)
         if team.control[flag] == 0:
-            return turn
+            return phase
         round_ += 1
 
 
@@ -101,7 +101,7 @@ def _peel_edges(level, count, ego, values, out, team):
 
 
 @device
-def decompose_truss(count, ego, values, out, team, turn):
+def decompose_truss(count, ego, values, out, team, phase):
     """Write the trussness of every edge; a thread per edge (algorithm 5). Returns the next barrier.
 
     As PKT: edges of the lowest support go together, level by level. Supports are not counted down: an edge has lost at
@@ -110,7 +110,7 @@ def decompose_truss(count, ego, values, out, team, turn):
     counted; one that goes next has ``DOOMED``.
     """
     _count_support(count, ego, values, out, team)
-    turn = team_barrier(team, turn)
+    phase = team_barrier(team, phase)
     level, round_ = team.control[team.home + FLAGS], int32(1)
     while level < NONE:
         flag, going = team.home + FLAGS + round_ % 3, team.home + GOING + round_ % 3
@@ -118,11 +118,11 @@ def decompose_truss(count, ego, values, out, team, turn):
             team.control[team.home + FLAGS + (round_ + 1) % 3] = NONE
             team.control[team.home + GOING + (round_ + 1) % 3] = 0
         _search_edges(level, flag, going, count, ego, values, out, team)
-        turn = team_barrier(team, turn)
+        phase = team_barrier(team, phase)
         if team.control[going] == 0:
             level = team.control[flag]
         else:
             _peel_edges(level, count, ego, values, out, team)
-            turn = team_barrier(team, turn)
+            phase = team_barrier(team, phase)
         round_ += 1
-    return turn
+    return phase

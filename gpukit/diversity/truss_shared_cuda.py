@@ -12,7 +12,7 @@ from numba import int32, int64, uint32, uint64
 
 from gpukit.device.kernels import cuda, device, group, kernel
 from gpukit.device.select import simulated
-from gpukit.diversity.contexts_cuda import Lists, Queue
+from gpukit.diversity.contexts_cuda import MemberLists, Queue
 from gpukit.diversity.network_cuda import ROW_THREADS
 from gpukit.diversity.teams_cuda import NONE, join, next_bit, root_of, running_sum
 
@@ -214,14 +214,14 @@ def _join_living(room):
 
 
 @device
-def _search_words(level, turn, room):
+def _search_words(level, slot, room):
     """List the words in which an edge may have come down to the level (algorithm 6), and find the next level.
 
     A thread per row. The lowest bound of the words that are not listed is a level that no edge is below.
     """
     tid, block_size = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
     lowest = int32(NONE)
-    listed, counter, end = uint64(room.listed), uint64(room.control + LISTED + turn), uint64(room.words)
+    listed, counter, end = uint64(room.listed), uint64(room.control + LISTED + slot), uint64(room.words)
     for i in range(tid, room.size, block_size):
         lost = int32(room.nodes[uint64(room.noted + i)])
         w = uint64(i >> 5)
@@ -241,8 +241,8 @@ def _search_words(level, turn, room):
             drops += uint64(1)
             w += uint64(1)
             place += uint64(32) * w
-    if lowest < room.nodes[room.control + LOWEST + turn]:
-        cuda.atomic.min(room.nodes, room.control + LOWEST + turn, lowest)
+    if lowest < room.nodes[room.control + LOWEST + slot]:
+        cuda.atomic.min(room.nodes, room.control + LOWEST + slot, lowest)
     cuda.syncthreads()
 
 
@@ -267,9 +267,9 @@ def _peel_words(level, count, values, out, room):
             bit = uint32(uint32(1) << uint32(b))
             if uint32(word & bit) != uint32(0):
                 j = uint64(32) * w + b
-                own, other, c, support = i * pairs, j * pairs, uint64(0), int32(0)
+                row_i, row_j, c, support = i * pairs, j * pairs, uint64(0), int32(0)
                 while True:
-                    both = uint64(room.doubles[own + c] & room.doubles[other + c])
+                    both = uint64(room.doubles[row_i + c] & room.doubles[row_j + c])
                     support = int32(support + int32(cuda.popc(both)))
                     c += uint64(1)
                     if c >= end:
@@ -277,9 +277,9 @@ def _peel_words(level, count, values, out, room):
                 seen = int32(seen + support)
                 if support <= level:
                     gone = uint32(gone | bit)
-                    ahead = int32(cuda.popc(uint32(room.bits[before + place] & uint32(bit - uint32(1)))))
-                    ahead += int32(room.nodes[bounds + place] >> 16) + room.nodes[uint64(room.row) + i]
-                    values[first + uint64(ahead)] = level + 2
+                    edge_rank = int32(cuda.popc(uint32(room.bits[before + place] & uint32(bit - uint32(1)))))
+                    edge_rank += int32(room.nodes[bounds + place] >> 16) + room.nodes[uint64(room.row) + i]
+                    values[first + uint64(edge_rank)] = level + 2
                     others = uint32(~uint32(uint32(1) << uint32(i & uint64(31))))
                     cuda.atomic.and_(room.bits, j * stride + (i >> uint64(5)), others)
                     cuda.atomic.add(room.nodes, uint64(room.loss) + j, int32(1))
@@ -327,7 +327,7 @@ def _decompose(k, values, out, room):
     tid = int32(cuda.threadIdx.x)
     level, round_, seen, joined = int32(0), int32(0), int32(0), False
     while True:
-        turn, after = int32(round_ % 3), int32((round_ + 1) % 3)
+        slot, after = int32(round_ % 3), int32((round_ + 1) % 3)
         if not joined and level + 2 >= k:
             # The edges that are left are in the (level + 2)-truss, the others in none above the level before.
             joined = True
@@ -335,8 +335,8 @@ def _decompose(k, values, out, room):
         if tid == 0:
             room.nodes[room.control + LISTED + after] = 0
             room.nodes[room.control + LOWEST + after] = NONE
-        _search_words(level, turn, room)
-        count, lowest = room.nodes[room.control + LISTED + turn], room.nodes[room.control + LOWEST + turn]
+        _search_words(level, slot, room)
+        count, lowest = room.nodes[room.control + LISTED + slot], room.nodes[room.control + LOWEST + slot]
         if count > 0:
             found = _peel_words(level, count, values, out, room)
             seen = found if round_ == 0 else seen
@@ -350,11 +350,11 @@ def _decompose(k, values, out, room):
 
 _i32, _i64, _int = "int32[::1]", "int64[::1]", "int64"
 _QUEUE = group(Queue, _i32, _i64, _int, _int)
-_LISTS = group(Lists, _i64, _i32, _i64, _i32)
+_LISTS = group(MemberLists, _i64, _i32, _i64, _i32)
 
 
 @kernel((_QUEUE, _int, _LISTS, _int, _i64, _i64, _i32, _i32), max_registers=REGISTERS)
-def decompose_egos(queue, k, lists, turn, taken, triangles, scores, values):
+def decompose_egos(queue, k, lists, slot, taken, triangles, scores, values):
     """Decompose ego-networks into trusses; any grid, blocks of ``ROW_THREADS`` to ``BLOCK`` threads, whole warps.
 
     A block takes the next ego of the queue. It needs :func:`room_bytes` of dynamic shared memory, and reads the
@@ -366,8 +366,8 @@ def decompose_egos(queue, k, lists, turn, taken, triangles, scores, values):
     queue : Queue
     k : int
         Whose truss's parts to count.
-    lists : Lists
-    turn : int
+    lists : MemberLists
+    slot : int
         Place in ``taken`` of the number of egos started, 0 at the start.
     taken : int64 array
     triangles : int64 array, shape (1,)
@@ -385,7 +385,7 @@ def decompose_egos(queue, k, lists, turn, taken, triangles, scores, values):
     seen = int64(0)
     while True:
         if tid == 0:
-            next_ego[0] = cuda.atomic.add(taken, turn, 1)
+            next_ego[0] = cuda.atomic.add(taken, slot, 1)
         cuda.syncthreads()
         place = next_ego[0]
         if place >= queue.length:

@@ -151,7 +151,7 @@ def _ends(family: Family, epsilon: float, tails: int) -> tuple[int, int]:
     return ceiling(start), ceiling(start * share / (eps * eps))
 
 
-def opim_lower(covered: int, sets: int, gamma: Decimal, a: Decimal, own: Decimal, least: int) -> Decimal:
+def opim_lower(covered: int, sets: int, gamma: Decimal, a: Decimal, bonus: Decimal, least: int) -> Decimal:
     """Return a lower bound on the spread of seeds chosen without these sets, of which they hit ``covered``.
 
     Parameters
@@ -162,24 +162,24 @@ def opim_lower(covered: int, sets: int, gamma: Decimal, a: Decimal, own: Decimal
         Γ.
     a : Decimal
         The bound fails with probability exp(-a).
-    own : Decimal
+    bonus : Decimal
         What the seeds are known to be worth without any set.
     least : int
         What the seeds reach by themselves.
     """
     with localcontext(CONTEXT):
-        return max(own + hit_lower(Decimal(covered), a) * gamma / sets, Decimal(least))
+        return max(bonus + hit_lower(Decimal(covered), a) * gamma / sets, Decimal(least))
 
 
-def opim_upper(worth: Decimal, sets: int, gamma: Decimal, a: Decimal, own: Decimal, mass: int) -> Decimal:
+def opim_upper(worth: Decimal, sets: int, gamma: Decimal, a: Decimal, bonus: Decimal, mass: int) -> Decimal:
     """Return an upper bound on the optimum; it fails as :func:`opim_lower`.
 
     Any choice is worth at most ``worth`` sets, those it hits and what it is known to be worth without any. Of the
-    latter it has ``own`` or more, and the bound is the larger, the less it has (docs/gim.md).
+    latter it has ``bonus`` or more, and the bound is the larger, the less it has (docs/gim.md).
     """
     with localcontext(CONTEXT):
-        hits = max(Decimal(0), worth - own * sets / gamma)
-        return min(own + hit_upper(hits, a) * gamma / sets, Decimal(mass))
+        hits = max(Decimal(0), worth - bonus * sets / gamma)
+        return min(bonus + hit_upper(hits, a) * gamma / sets, Decimal(mass))
 
 
 @dataclass(frozen=True)

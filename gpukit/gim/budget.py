@@ -54,19 +54,19 @@ def choose(
     """
     covered, everyone = np.zeros(len(offsets) - 1, np.bool_), np.arange(len(counts), dtype=np.int32)
     starts, sets = invert(offsets, members, all_sets(offsets), covered, counts, everyone, everyone)
-    own = worth.own if len(worth.own) else np.zeros(len(counts), np.int64)
+    bonus = worth.bonus if len(worth.bonus) else np.zeros(len(counts), np.int64)
     barred = blocked.copy()
     barred[forced] = True
     gains = [cover(starts, sets, v, offsets, members, covered, counts) for v in forced]
-    total = worth.unit * sum(gains) + int(own[forced].sum())
-    values = worth.unit * counts + own
+    total = worth.unit * sum(gains) + int(bonus[forced].sum())
+    values = worth.unit * counts + bonus
     if int(values.max()) * int(costs.max()) >= 2**62:
         raise UsageError("the costs and targets are too fine for so many sets; give them fewer digits")
     open_ = ~barred & (costs <= budget)
     single = int(np.where(open_, values, -1).argmax()) if open_.any() else -1
     single_gain, single_value = (int(counts[single]), int(values[single])) if single >= 0 else (0, 0)
     worth_upper = total + _knapsack(values, costs, open_, budget)
-    if not len(worth.own):
+    if not len(worth.bonus):
         worth_upper = min(len(offsets) - 1, worth_upper)
     seeds, left, before, spacing = forced.tolist(), budget, total, 1
     while True:
@@ -76,7 +76,7 @@ def choose(
         total += int(values[v])
         gains.append(cover(starts, sets, v, offsets, members, covered, counts))
         seeds.append(v)
-        values = worth.unit * counts + own
+        values = worth.unit * counts + bonus
         barred[v] = True
         left -= int(costs[v])
         bought = len(seeds) - len(forced)

@@ -73,7 +73,7 @@ def judge(problem: Problem, candidates: Sequence[Candidate], another: Another, s
     """
     early = problem.sentinel is not None
     ending = _met_by_all(problem.graph, candidates) if early else NEVER
-    own = [problem.known.own(one.seeds) for one in candidates]
+    bonus = [problem.known.bonus(one.seeds) for one in candidates]
     prefixes = [np.zeros(len(one.seeds) + 1, np.int64) for one in candidates]
     drawn = ended = 0
     for parts in PARTS:
@@ -86,7 +86,7 @@ def judge(problem: Problem, candidates: Sequence[Candidate], another: Another, s
             drawn += 1
         total = drawn * size
         hits = [int(one[-1]) + ended for one in prefixes]
-        worth = [known + problem.known.gamma * hit / total for known, hit in zip(own, hits, strict=True)]
+        worth = [known + problem.known.gamma * hit / total for known, hit in zip(bonus, hits, strict=True)]
         best = max(range(len(worth)), key=lambda i: (worth[i], -i))
         if standard_error(problem.known.gamma, hits[best], total, 0) <= ACCURATE * float(worth[best]):
             break

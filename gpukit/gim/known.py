@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from gpukit.worlds.bounds import CONTEXT
-from gpukit.worlds.collection import Own
+from gpukit.worlds.collection import Bonus
 from gpukit.worlds.reverse import Reverse
 from gpukit.worlds.trivial import ONE
 
@@ -33,53 +33,53 @@ class Known:
     ----------
     gamma : Decimal
         Γ: what the share of sets hit is multiplied with.
-    quiet : uint64 array, shape (n,), or None
+    singleton : uint64 array, shape (n,), or None
         The chance that no in-edge of a vertex is live, times 2**63; None: nothing is known.
     weights : int64 array, shape (n,), or None
         What each vertex counts for; one each if not given.
     """
 
     gamma: Decimal
-    quiet: np.ndarray | None
+    singleton: np.ndarray | None
     weights: np.ndarray | None
 
     @classmethod
     def of(cls, reverse: Reverse, weights: np.ndarray | None) -> "Known":
         """Return what is known of a graph that is ready for sampling."""
-        return cls.of_mass(reverse.gamma, reverse.quiet, weights)
+        return cls.of_mass(reverse.gamma, reverse.singleton, weights)
 
     @classmethod
-    def of_mass(cls, gamma: int, quiet: np.ndarray | None, weights: np.ndarray | None) -> "Known":
+    def of_mass(cls, gamma: int, singleton: np.ndarray | None, weights: np.ndarray | None) -> "Known":
         """Return the same with Γ in units of 2**-63."""
         with localcontext(CONTEXT):
-            return cls(Decimal(gamma) / ONE, quiet, weights)
+            return cls(Decimal(gamma) / ONE, singleton, weights)
 
-    def own(self, seeds: np.ndarray) -> Decimal:
+    def bonus(self, seeds: np.ndarray) -> Decimal:
         """Return what distinct vertices are worth by themselves."""
-        if self.quiet is None:
+        if self.singleton is None:
             return Decimal(0)
         counts = [1] * len(seeds) if self.weights is None else self.weights[seeds].tolist()
-        total = sum(count * part for count, part in zip(counts, self.quiet[seeds].tolist(), strict=True))
+        total = sum(count * part for count, part in zip(counts, self.singleton[seeds].tolist(), strict=True))
         with localcontext(CONTEXT):
             return Decimal(total) / ONE
 
     def spread(self, seeds: np.ndarray, hit: int, sets: int) -> float:
         """Return what seeds reach that hit so many of so many sets; without any set, what they are known to."""
-        if self.quiet is None:
+        if self.singleton is None:
             return int(self.gamma) * hit / sets
         with localcontext(CONTEXT):
-            return float(self.own(seeds) + (self.gamma * hit / sets if sets else 0))
+            return float(self.bonus(seeds) + (self.gamma * hit / sets if sets else 0))
 
     def gains(self, seeds: np.ndarray, newly: np.ndarray, sets: int) -> np.ndarray:
         """Return, as float64, what each seed adds to the spread, of ``sets`` sets hitting so many ``newly``."""
         added = newly * (float(self.gamma) / max(sets, 1))
-        return added if self.quiet is None else added + self.values[seeds]
+        return added if self.singleton is None else added + self.values[seeds]
 
     def least(self, forced: np.ndarray, free: np.ndarray, further: int) -> Decimal:
         """Return the least that the forced vertices and ``further`` of the free ones are worth by themselves."""
         lowest = free[_lowest(self.values[free], further)]
         with localcontext(CONTEXT):
-            return (self.own(forced) + self.own(lowest)) * (1 - Decimal(ROUNDING))
+            return (self.bonus(forced) + self.bonus(lowest)) * (1 - Decimal(ROUNDING))
 
     def heaviest(self, free: np.ndarray, count: int) -> np.ndarray:
         """Return the free vertices that are worth most by themselves, the lower ones among equals, in that order."""
@@ -90,27 +90,27 @@ class Known:
         enough = free[values >= least]
         return enough[np.argsort(-self.values[enough], kind="stable")[:count]]
 
-    def in_units(self, sets: int) -> Own | None:
+    def in_units(self, sets: int) -> Bonus | None:
         """Return what vertices are worth by themselves in units of so many sets, rounded up; None: nothing.
 
         A set has as many units, a power of two, as leave all values below 2**30, or one where even that is too many.
         """
-        if self.quiet is None:
+        if self.singleton is None:
             return None
         scale, unit = sets / float(self.gamma) * (1 + ROUNDING), FINEST
         while unit > 1 and unit * (sets + self.highest * scale) >= 2**30:
             unit //= 2
-        return Own(self.values, scale * unit, unit, self.highest)
+        return Bonus(self.values, scale * unit, unit, self.highest)
 
-    def scaled(self) -> Own:
+    def scaled(self) -> Bonus:
         """Return the same, of 30 bits, where there is no set to compare with; ``unit`` is not used."""
-        return Own(self.values, 2**29 / max(self.highest, 1 / ONE) * (1 + ROUNDING), 1, self.highest)
+        return Bonus(self.values, 2**29 / max(self.highest, 1 / ONE) * (1 + ROUNDING), 1, self.highest)
 
     @cached_property
     def values(self) -> np.ndarray:
         """What each vertex is worth by itself, float64."""
-        assert self.quiet is not None
-        values = self.quiet.astype(np.float64) * (1 / ONE)
+        assert self.singleton is not None
+        values = self.singleton.astype(np.float64) * (1 / ONE)
         return values if self.weights is None else values * self.weights
 
     @cached_property

@@ -35,13 +35,13 @@ def without_sets(problem: Problem) -> tuple[Choice, Decimal, list[Step]] | None:
     All sets together can be worth Γ: the seeds reach what they are known to, and the best Γ more than anybody is.
     """
     known = problem.known
-    if known.quiet is None or problem.k_max * known.highest < CLEAR * known.gamma:
+    if known.singleton is None or problem.k_max * known.highest < CLEAR * known.gamma:
         return None
     if problem.costs is None:
         further = problem.k_max - len(problem.forced)
         seeds = np.concatenate([problem.forced, known.heaviest(problem.free(), further)]).astype(np.int32)
-        own = known.own(seeds)
-        upper = own * (1 + Decimal(ROUNDING)) if known.gamma else own
+        bonus = known.bonus(seeds)
+        upper = bonus * (1 + Decimal(ROUNDING)) if known.gamma else bonus
     else:
         own_worth = known.scaled()
         none, counts = np.zeros(1, np.int64), np.zeros(problem.graph.n, np.int64)
@@ -50,14 +50,14 @@ def without_sets(problem: Problem) -> tuple[Choice, Decimal, list[Step]] | None:
             none, np.empty(0, np.int32), counts, problem.costs, problem.forced, barred, problem.budget_left,
             own_worth.worth(),
         )  # fmt: skip
-        own = known.own(seeds)
+        bonus = known.bonus(seeds)
         upper = bound / Decimal(own_worth.scale) * (1 + Decimal(ROUNDING))
-    if own < CLEAR * known.gamma:
+    if bonus < CLEAR * known.gamma:
         return None
     lower, upper = Decimal(problem.self_spread(seeds)), min(upper + known.gamma, Decimal(problem.family.mass))
     history = [Step("opim", 0, 0, float(lower), float(upper))]
     ratio = Decimal(1) if problem.unique else min(Decimal(1), lower / upper)
-    return Choice(seeds, np.zeros(len(seeds), np.int64), own, upper, hit=0), ratio, history
+    return Choice(seeds, np.zeros(len(seeds), np.int64), bonus, upper, hit=0), ratio, history
 
 
 def opim(
@@ -108,8 +108,8 @@ def opim(
         assert choice.hit is not None
         hit = choice.hit
         with timer.phase("bounds"):
-            itself, own = problem.self_spread(choice.seeds), known.own(choice.seeds)
-            lower = opim_lower(hit, size, gamma, plan.a, own, itself)
+            itself, bonus = problem.self_spread(choice.seeds), known.bonus(choice.seeds)
+            lower = opim_lower(hit, size, gamma, plan.a, bonus, itself)
             # No bound on the best choice is below the seeds' own worth; if that rules a certificate out, so does the
             # bound.
             doubtful = choice.worth_upper is None
@@ -127,13 +127,13 @@ def opim(
         if size >= plan.cap:
             return choice, hit, sure(problem, plan, choice, size), False, history
         with timer.phase("bounds"):
-            size, hopeful = _next_size(plan, gamma, family.mass, size, choice.covered, hit, own, least, itself)
+            size, hopeful = _next_size(plan, gamma, family.mass, size, choice.covered, hit, bonus, least, itself)
 
 
 def sure(problem: Problem, plan: OpimPlan, choice: Choice, size: int) -> Decimal:
     """Return the share of the optimum that a choice from θ_max sets or more reaches whatever its certificate says."""
     # What vertices are worth by themselves was rounded up by less than a unit each.
-    rounding = Decimal(problem.k_max) / choice.unit if problem.known.quiet is not None else Decimal(0)
+    rounding = Decimal(problem.k_max) / choice.unit if problem.known.singleton is not None else Decimal(0)
     return max(Decimal(0), plan.target - rounding * problem.known.gamma / size / problem.family.least)
 
 
@@ -144,7 +144,7 @@ def _next_size(
     size: int,
     covered: int,
     hit: int,
-    own: Decimal,
+    bonus: Decimal,
     least: Decimal,
     itself: int,
 ) -> tuple[int, bool]:
@@ -157,8 +157,8 @@ def _next_size(
     while factor * size < plan.cap:
         factor *= 2
         sets, whole, apart = factor * size, factor * middle, Decimal(factor).sqrt() * half_gap
-        lower = opim_lower(int(whole - apart), sets, gamma, plan.a, own, itself)
-        worth = own * sets / gamma + int(LOOSE * (whole + apart))
+        lower = opim_lower(int(whole - apart), sets, gamma, plan.a, bonus, itself)
+        worth = bonus * sets / gamma + int(LOOSE * (whole + apart))
         if lower >= plan.target * opim_upper(worth, sets, gamma, plan.a, least, mass):
             return factor * size, True
     return 2 * size, False

@@ -100,7 +100,7 @@ class Problem:
     @property
     def least_known(self) -> Decimal:
         """Return the least that seeds which may be chosen are known to be worth; under a budget there may be few."""
-        if self.known.quiet is None:
+        if self.known.singleton is None:
             return Decimal(0)
         further = 0 if self.costs is not None else self.k_max - len(self.forced)
         return self.known.least(self.forced, self.free(), further)

@@ -30,7 +30,7 @@ from gpukit.gim.opim import Progress, opim, without_sets
 from gpukit.gim.problem import Greedy, Params, Problem, Result, Step, validate
 from gpukit.gim.selection import Choice
 from gpukit.gim.sentinel import ends_at, find
-from gpukit.gim.twofold import Settled, settle
+from gpukit.gim.twofold import Certified, draw_until_certified
 from gpukit.graph.csr import Graph
 from gpukit.worlds.bounds import CONTEXT
 from gpukit.worlds.collection import Collection, Sampler
@@ -136,7 +136,7 @@ def maximise(
             problem, ending = replace(problem, sentinel=sentinel), ends_at(graph, [sentinel], sentinel)
             selecting = another(0, ending)
         if params.bound == "opim" and params.optimism is not None:
-            found = settle(problem, selecting, another(JUDGE_FIRST, ending), another, timer, progress)
+            found = draw_until_certified(problem, selecting, another(JUDGE_FIRST, ending), another, timer, progress)
             return _judged_result(problem, found)
         if params.bound == "opim":
             return _plain_result(problem, opim(problem, selecting, another(JUDGE_FIRST, ending), timer, progress))
@@ -145,8 +145,8 @@ def maximise(
         sound = params.samples != "original"
         guarantee = (1.0 if problem.unique else max(0.0, float(aim))) if sound else None
         kind = "a priori" if sound else "none"
-        covered, own = choice.covered, not problem.unique
-        return _result(problem, choice, covered, last.size, drawn, guarantee, kind, history, own=own)
+        covered, same_sets = choice.covered, not problem.unique
+        return _result(problem, choice, covered, last.size, drawn, guarantee, kind, history, same_sets=same_sets)
 
 
 def _plain_result(problem: Problem, found: tuple[Choice, int, Decimal, bool, list[Step]]) -> Result:
@@ -156,7 +156,7 @@ def _plain_result(problem: Problem, found: tuple[Choice, int, Decimal, bool, lis
     return _result(problem, choice, hit, size, 2 * size, float(ratio), kind, history)
 
 
-def _judged_result(problem: Problem, found: Settled) -> Result:
+def _judged_result(problem: Problem, found: Certified) -> Result:
     """Return the result of a choice that was judged."""
     verdict = found.verdict
     result = _result(
@@ -181,12 +181,12 @@ def _result(
     kind: str,
     history: list[Step],
     *,
-    own: bool = False,
+    same_sets: bool = False,
 ) -> Result:
-    """Return the result; ``hit`` of ``sets`` are other sets than the seeds were chosen from, or their ``own``."""
+    """Return the result; ``hit`` of ``sets`` are other sets than the seeds were chosen from, or their ``same_sets``."""
     known, error = problem.known, None
     estimate = known.spread(choice.seeds, hit, sets) if drawn else history[-1].lower or 0.0
-    if drawn and not own:
+    if drawn and not same_sets:
         # A spread is at least what the seeds count for, and at most what all vertices do.
         farthest = max(estimate - problem.self_spread(choice.seeds), problem.family.mass - estimate)
         error = min(standard_error(known.gamma, hit, sets), farthest / 2)
@@ -196,9 +196,9 @@ def _result(
         rounds=(choice.seeds // n).astype(np.int32) if rounds > 1 else None,
         gains=choice.gains,
         spread_gains=known.gains(choice.seeds, choice.gains, choice.sets),
-        spread_estimate=None if own else estimate,
+        spread_estimate=None if same_sets else estimate,
         stderr=error,
-        selection_estimate=estimate if own else None,
+        selection_estimate=estimate if same_sets else None,
         rr_sets=drawn,
         guarantee=guarantee,
         guarantee_kind=kind,

@@ -7,7 +7,7 @@ import numpy as np
 
 from gpukit.device.timing import PhaseTimer
 from gpukit.gim.problem import Problem
-from gpukit.worlds.collection import Collection, Own, Query
+from gpukit.worlds.collection import Bonus, Collection, Query
 from gpukit.worlds.cover_cpu import PLAIN
 
 
@@ -77,17 +77,17 @@ def choose(
     """
     if problem.costs is None and problem.greedy is None:
         with timer.phase("selection"):
-            own = problem.known.in_units(collection.size)
-            query = Query(problem.k_max, problem.prefix, problem.blocked, bounds, own)
+            bonus = problem.known.in_units(collection.size)
+            query = Query(problem.k_max, problem.prefix, problem.blocked, bounds, bonus)
             found = collection.select(query)
-            return _choice(found.seeds, found.gains, found.largest, own, problem, collection.size, judge)
+            return _choice(found.seeds, found.gains, found.largest, bonus, problem, collection.size, judge)
     with timer.phase("transfer"):
         offsets, members = collection.export()
     n, rounds = collection.reverse.n, collection.reverse.rounds
     blocked = np.zeros(n * rounds, np.bool_) if problem.blocked is None else problem.blocked
     with timer.phase("selection"):
-        own = problem.known.in_units(collection.size)
-        worth = PLAIN if own is None else own.worth()
+        bonus = problem.known.in_units(collection.size)
+        worth = PLAIN if bonus is None else bonus.worth()
         counts = np.bincount(members, minlength=n * rounds)
         if problem.costs is not None:
             from gpukit.gim import budget
@@ -95,27 +95,27 @@ def choose(
             seeds, gains, upper = budget.choose(
                 offsets, members, counts, problem.costs, problem.forced, blocked, problem.budget_left, worth
             )
-            choice = _choice(seeds, gains, None, own, problem, collection.size, judge)
+            choice = _choice(seeds, gains, None, bonus, problem, collection.size, judge)
             return replace(choice, worth_upper=Decimal(upper) / choice.unit)
         assert problem.greedy is not None
         seeds, gains, largest = problem.greedy(
             offsets, members, counts, n, rounds, problem.k_max, problem.forced, blocked.copy(), bounds, worth
         )
-        return _choice(seeds, gains, largest if bounds else None, own, problem, collection.size, judge)
+        return _choice(seeds, gains, largest if bounds else None, bonus, problem, collection.size, judge)
 
 
 def _choice(
     seeds: np.ndarray,
     gains: np.ndarray,
     largest: np.ndarray | None,
-    own: Own | None,
+    bonus: Bonus | None,
     problem: Problem,
     sets: int,
     judge: Collection | None,
 ) -> Choice:
     """Return a choice with the least worth of S_i + largest[i] over the prefixes that hold all that it begins with."""
-    unit = 1 if own is None else own.unit
-    values = gains if own is None else unit * gains + own.of(seeds)
+    unit = 1 if bonus is None else bonus.unit
+    values = gains if bonus is None else unit * gains + bonus.of(seeds)
     worth = np.zeros(len(values) + 1, np.int64)
     values.cumsum(out=worth[1:])
     upper = None

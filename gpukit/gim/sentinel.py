@@ -85,11 +85,11 @@ def _ended(another: Another, ending: Ending) -> int:
     return sets.ended()
 
 
-def ends_at(graph: Graph, vertices: list[int] | np.ndarray, stand: int = -1) -> Ending:
+def ends_at(graph: Graph, vertices: list[int] | np.ndarray, representative: int = -1) -> Ending:
     """Return the rule by which a set ends at the first of some vertices, and what it is then."""
     marks = orders(graph, vertices)
     marks[vertices] |= 1
-    return Ending(marks, 1, stand, graph.n)
+    return Ending(marks, 1, representative, graph.n)
 
 
 def orders(graph: Graph, vertices: list[int] | np.ndarray) -> np.ndarray:
@@ -114,8 +114,8 @@ def has_rivals(problem: Problem, choice: Choice) -> bool:
     added, since each seed was the one that added most.
     """
     known, a_set = problem.known, problem.known.gamma / choice.sets
-    last = known.own(choice.seeds[-1:]) + a_set * int(choice.gains[-1])
-    return last > WORTHWHILE * (known.own(choice.seeds) + a_set * choice.covered)
+    last = known.bonus(choice.seeds[-1:]) + a_set * int(choice.gains[-1])
+    return last > WORTHWHILE * (known.bonus(choice.seeds) + a_set * choice.covered)
 
 
 def exchange(problem: Problem, seeds: np.ndarray, another: Another, size: int) -> np.ndarray | None:
@@ -142,14 +142,14 @@ def exchange(problem: Problem, seeds: np.ndarray, another: Another, size: int) -
     sets.extend(size)
     blocked = np.zeros(n, np.bool_) if problem.blocked is None else problem.blocked.copy()
     blocked[others] = True
-    best = sets.select(Query(1, blocked=blocked, own=problem.known.in_units(size)))
+    best = sets.select(Query(1, blocked=blocked, bonus=problem.known.in_units(size)))
     if best.seeds[0] == seeds[0]:
         return None
     hits, ended = int(best.gains[0]), sets.ended()
     before, either = sets.coverage(np.concatenate([seeds[:1], best.seeds]))[1:].tolist()
     noise, known, gamma = 2 * Decimal(2 * either - before - hits).sqrt(), problem.known, problem.known.gamma
-    better = known.own(best.seeds) - known.own(seeds[:1]) + gamma * (hits - before - noise) / size
-    if better <= WORTHWHILE * (known.own(seeds) + gamma * (ended + before) / size):
+    better = known.bonus(best.seeds) - known.bonus(seeds[:1]) + gamma * (hits - before - noise) / size
+    if better <= WORTHWHILE * (known.bonus(seeds) + gamma * (ended + before) / size):
         return None
     found = np.concatenate([others, best.seeds])
     barred = np.ones(n, np.bool_)

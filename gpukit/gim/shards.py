@@ -132,11 +132,11 @@ def select(sets: Sets, known: Known, n: int, rounds: int, k: int, *, judge: Sets
         raise InputError(
             f"no sample id gave a set that is not trivial; draw more of them (gim sample {spelled('count')})"
         )
-    own = known.in_units(sizes[0]) if sizes[0] else known.scaled()
+    bonus = known.in_units(sizes[0]) if sizes[0] else known.scaled()
     with shared_out(*sets, n * rounds) as shares:
         seeds, gains, _ = cover_cpu.greedy(
             *sets, shares, n, rounds, k, np.empty(0, np.int32), np.zeros(n * rounds, np.bool_), False,
-            cover_cpu.PLAIN if own is None else own.worth(),
+            cover_cpu.PLAIN if bonus is None else bonus.worth(),
         )  # fmt: skip
     covered = int(gains.sum())
     result = Result(

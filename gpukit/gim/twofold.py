@@ -29,7 +29,7 @@ FEW = 10
 """So few seeds must be converged at two sizes in a row: one of them weighs much."""
 
 
-class Settled(NamedTuple):
+class Certified(NamedTuple):
     """Seeds on which the halves agree, and what is known of them.
 
     Attributes
@@ -73,9 +73,9 @@ class Halves(NamedTuple):
         return self.sets[0].size
 
 
-def settle(
+def draw_until_certified(
     problem: Problem, first: Collection, second: Collection, another: Another, timer: PhaseTimer, progress: Progress
-) -> Settled:
+) -> Certified:
     """Double two collections until the certificate holds and the optimism is small, then judge the candidates.
 
     Parameters
@@ -159,17 +159,17 @@ def _optimism(problem: Problem, halves: Halves) -> tuple[Decimal, Decimal]:
     """
     known, size = problem.known, halves.size
     union = list(dict.fromkeys(np.concatenate([one.seeds for one in halves.choices]).tolist()))
-    together = [int(one.coverage(np.array(union, np.int64))[-1]) for one in halves.sets]
+    union_hits = [int(one.coverage(np.array(union, np.int64))[-1]) for one in halves.sets]
     gaps, cross, apart = Decimal(0), Decimal(0), 0
     for i in (0, 1):
         mine, other = halves.choices[i], halves.choices[1 - i]
         assert other.hit is not None
-        own, others = known.own(mine.seeds), known.own(other.seeds)
-        gaps += max(Decimal(0), own - others + known.gamma * (mine.covered - other.hit) / size)
+        bonus, others = known.bonus(mine.seeds), known.bonus(other.seeds)
+        gaps += max(Decimal(0), bonus - others + known.gamma * (mine.covered - other.hit) / size)
         cross += others + known.gamma * other.hit / size
         hits = mine.covered + other.hit
         a_seed = 0 if problem.unique else hits // max(1, len(mine.seeds))  # a budget may buy nothing
-        apart += max(2 * together[i] - hits, a_seed)
+        apart += max(2 * union_hits[i] - hits, a_seed)
     if cross == 0:
         return Decimal(0), Decimal(0)
     return gaps / cross, 2 * known.gamma * (Decimal(apart) / (4 * size * size)).sqrt() / cross
@@ -179,8 +179,8 @@ def _lower(problem: Problem, plan: OpimPlan, halves: Halves, i: int) -> Decimal:
     """Return what the choice of a half reaches at least, by the other half."""
     choice = halves.choices[i]
     assert choice.hit is not None
-    own, itself = problem.known.own(choice.seeds), problem.self_spread(choice.seeds)
-    return opim_lower(choice.hit, halves.size, problem.known.gamma, plan.a, own, itself)
+    bonus, itself = problem.known.bonus(choice.seeds), problem.self_spread(choice.seeds)
+    return opim_lower(choice.hit, halves.size, problem.known.gamma, plan.a, bonus, itself)
 
 
 def _answer(
@@ -193,7 +193,7 @@ def _answer(
     timer: PhaseTimer,
     converged: bool,
     history: list[Step],
-) -> Settled:
+) -> Certified:
     """Judge the two choices and the simple rules on sets of their own, and return the best with its guarantee."""
     from gpukit.gim.baselines import simple_rules
 
@@ -213,8 +213,8 @@ def _answer(
         verdict = judge(problem, candidates, another, halves.size)
     seeds, best = candidates[verdict.best].seeds, verdict.best
     with timer.phase("bounds"):
-        own, itself = problem.known.own(seeds), problem.self_spread(seeds)
-        proved = opim_lower(verdict.hits[best], verdict.sets, problem.known.gamma, plan.a, own, itself)
+        bonus, itself = problem.known.bonus(seeds), problem.self_spread(seeds)
+        proved = opim_lower(verdict.hits[best], verdict.sets, problem.known.gamma, plan.a, bonus, itself)
         chosen = best < len(choices)
         if chosen:
             proved = max(proved, lower[best])
@@ -229,4 +229,4 @@ def _answer(
             newly, sets = gains(problem, seeds, another, halves.size), halves.size
     choice = Choice(seeds, newly, Decimal(0), None, sets=sets)
     drawn = 2 * halves.size + verdict.sets
-    return Settled(choice, candidates, verdict, drawn, ratio, kind, converged, history)
+    return Certified(choice, candidates, verdict, drawn, ratio, kind, converged, history)

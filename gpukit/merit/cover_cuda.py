@@ -36,12 +36,15 @@ step = device(inline="always")
 """Marks a step of :func:`select`: Numba puts it where it is called, before the compiler orders what it loads."""
 
 
-class Lists(namedtuple("Lists", "entries length sizes")):
+class StoredSets(namedtuple("StoredSets", "entries length sizes")):
     """A collection: all tables, the length of each, and how many members each has."""
 
 
-class Space(
-    namedtuple("Space", "work slot covered is_seed champions histogram candidates list_start list_fill inverted taken")
+class SelectionMemory(
+    namedtuple(
+        "SelectionMemory",
+        "work slot covered is_seed champions histogram candidates list_start list_fill inverted taken",
+    )
 ):
     """Working space of a selection in global memory.
 
@@ -66,7 +69,7 @@ class Space(
     """
 
 
-class Block(namedtuple("Block", "current names price marks shared")):
+class BlockCandidates(namedtuple("BlockCandidates", "current names price marks shared")):
     """The candidates in a block's shared memory: counts, ids, costs; classes of ratios; and two numbers."""
 
 
@@ -82,7 +85,7 @@ def class_of(count, cost):
 
 
 @device
-def _take_piece(sets, r, first, turn, space):
+def _take_piece(sets, r, first, taken_row, space):
     """Take ``AHEAD`` members for each thread out of the counts (turn < 0: of all vertices, as if none were candidates).
 
     A block; the set's places from ``first`` on. All that a thread reads it reads before it writes.
@@ -101,8 +104,8 @@ def _take_piece(sets, r, first, turn, space):
         for j in range(AHEAD):
             v = int64(got[j])
             if v != EMPTY:
-                if turn >= 0 and places[j] >= 0:
-                    cuda.atomic.add(space.taken, (turn, int64(places[j])), 1)
+                if taken_row >= 0 and places[j] >= 0:
+                    cuda.atomic.add(space.taken, (taken_row, int64(places[j])), 1)
                 else:
                     cuda.atomic.add(space.work, v, -1)
 
@@ -223,7 +226,7 @@ def best_candidate(chosen, epoch_first, total, less, space, block, best):
 
 
 @step
-def _cover(grid, seed, chosen, turn, high, sets, space, result):
+def _cover(grid, seed, chosen, taken_row, high, sets, space, result):
     """Cover the sets that hold a seed, and take their members out of the counts (algorithm 3, lines 14 to 17)."""
     for r in range(cuda.grid(1), high, cuda.gridsize(1)):
         if space.covered[r] == 0 and holds(sets.entries, sets.length, r, seed):
@@ -235,7 +238,7 @@ def _cover(grid, seed, chosen, turn, high, sets, space, result):
     size = int64(AHEAD) * cuda.blockDim.x
     pieces = (sets.length + size - 1) // size
     for i in range(cuda.blockIdx.x, pieces * result[COVERED + (chosen & 1)], cuda.gridDim.x):
-        _take_piece(sets, space.inverted[i // pieces], i % pieces * size, turn, space)
+        _take_piece(sets, space.inverted[i // pieces], i % pieces * size, taken_row, space)
 
 
 @step
@@ -279,9 +282,11 @@ def _count_hits(judge, judge_high, chosen, result):
 
 
 _i32, _i64, _int = "int32[::1]", "int64[::1]", "int64"
-_lists = group(Lists, _i32, _int, _i32)
+_lists = group(StoredSets, _i32, _int, _i32)
 _matrices = "int64[:, ::1]", "int32[:, ::1]"
-_space = group(Space, _i32, _i32, _i32, "uint8[::1]", _matrices[0], _i32, _i32, _i64, _i32, _i32, _matrices[1])
+_space = group(
+    SelectionMemory, _i32, _i32, _i32, "uint8[::1]", _matrices[0], _i32, _i32, _i64, _i32, _i32, _matrices[1]
+)
 
 
 @kernel((_lists, _int, _int, _i64, _lists, _int, _i64, _i32, _int, _matrices[1], _space, _i64), max_registers=64)
@@ -293,7 +298,7 @@ def select(sets, parts, high, control, judge, judge_high, judge_control, costs, 
 
     Parameters
     ----------
-    sets, judge : Lists
+    sets, judge : StoredSets
         The collection, and the judging one.
     parts : int
         A bit for each of the parts that the sets 0 … high - 1 are.
@@ -306,7 +311,7 @@ def select(sets, parts, high, control, judge, judge_high, judge_control, costs, 
         Seeds at most.
     counts : int32 array, shape (PARTS, n)
         Occurrences in the sets of each part.
-    space : Space
+    space : SelectionMemory
     result : int64 array, shape (RESULT + 2 * b + MAX_CANDIDATES,)
         Zero at the start.
     """
@@ -322,7 +327,7 @@ def select(sets, parts, high, control, judge, judge_high, judge_control, costs, 
     best_count = cuda.shared.array(BLOCK, int64)
     best_cost = cuda.shared.array(BLOCK, int64)
     shared = cuda.shared.array(2, int64)
-    best, block = Best(best_vertex, best_count, best_cost), Block(current, names, price, marks, shared)
+    best, block = Best(best_vertex, best_count, best_cost), BlockCandidates(current, names, price, marks, shared)
     over = (control[OVERFLOW] != 0) + 2 * (judge_control[OVERFLOW] != 0)
     if over > 0:
         if thread == 0:

@@ -61,7 +61,7 @@ _SPREAD, _SHIFT = 0x9E3779B9, 0x85EBCA6B
 any_live = for_kernels(_any_live)
 
 
-class Tables(namedtuple("Tables", "entries length sizes roots cursors seen")):
+class SetTables(namedtuple("SetTables", "entries length sizes roots cursors seen")):
     """The sets.
 
     Attributes
@@ -272,7 +272,7 @@ _int = "int64"
 REMAINING = group(rule.Remaining, _u8, _int, _int, _i32, "boolean")
 KEY = group(rule.Key, "uint64", _int, _int)
 DEATHS = group(Deaths, _i32, _int, _int, _i32, _int)
-TABLES_TYPE = group(Tables, _i32, _int, _i32, _i32, _i64, _i32)
+TABLES_TYPE = group(SetTables, _i32, _int, _i32, _i32, _i64, _i32)
 QUEUES_TYPE = group(Queues, _i32, _i32, "int64[:, ::1]")
 TALLY = group(Tally, "int32[:, ::1]", _u8, _i64)
 EDGES = group(rule.InEdges, "uint32[:, ::1]", _i32, _u32, _u64, _int, "uint64", _u32)

@@ -64,7 +64,7 @@ if simulated():
     living_choice = rule.make_living_choice(_lt_choice.py_func, first_clock.py_func)
 
 
-class Block(namedtuple("Block", "tid size numbers base stage sets stack")):
+class BlockPlace(namedtuple("BlockPlace", "tid size numbers base stage sets stack")):
     """A thread's place in its block, and what the block holds in shared memory.
 
     Attributes
@@ -136,14 +136,14 @@ def add_few_roots(remaining, key, first, tables, queues, tally):
     tid = cuda.threadIdx.x
     capacity = int64(queues.waiting.shape[1])
     probes = int64(0)
-    count, turn = int64(tally.control[FEW]), int64(cuda.blockIdx.x) * cuda.blockDim.x
-    while turn < count:
+    count, pass_ = int64(tally.control[FEW]), int64(cuda.blockIdx.x) * cuda.blockDim.x
+    while pass_ < count:
         if tid == 0:
             total[0] = 0
         cuda.syncthreads()
         r, missing, place = int64(0), int64(0), int64(0)
-        if turn + tid < count:
-            r = int64(queues.few[turn + tid])
+        if pass_ + tid < count:
+            r = int64(queues.few[pass_ + tid])
             missing = wanted_roots(r, remaining, key, first) - tables.roots[r]
             place = int64(cuda.atomic.add(total, 0, int32(missing)))
         cuda.syncthreads()
@@ -181,7 +181,7 @@ def add_few_roots(remaining, key, first, tables, queues, tally):
                 queues.waiting[0, place] = HOLE
                 place += 1
         cuda.syncthreads()
-        turn += cuda.gridDim.x * cuda.blockDim.x
+        pass_ += cuda.gridDim.x * cuda.blockDim.x
     _add_probes(probes, found, tally)
 
 
@@ -296,7 +296,7 @@ def _is_new(u, r, dead, tables, tally):
 
 @device
 def _push(r, v, queue, queues, tally):
-    """Let a member wait for the next turn; a thread alone."""
+    """Let a member wait for the next pass; a thread alone."""
     place = cuda.atomic.add(tally.control, QUEUED + (queue + 1) % 3, int64(1))
     if place < queues.waiting.shape[1]:
         queues.waiting[(queue + 1) & 1, place] = r << 32 | v
@@ -305,7 +305,7 @@ def _push(r, v, queue, queues, tally):
 
 
 @device
-def _stage_live_edges(r, v, turn, half, edges, remaining, key, sample, tables, queues, tally, block, live):
+def _stage_live_edges(r, v, pass_, half, edges, remaining, key, sample, tables, queues, tally, block, live):
     """Draw the live in-edges of a member of a set, and note them; follow at once, and alone, what finds no room.
 
     Returns how many members that made.
@@ -325,7 +325,7 @@ def _stage_live_edges(r, v, turn, half, edges, remaining, key, sample, tables, q
                     u = int64(edges.indices[edge])
                     if _is_new(u, r, remaining.dead, tables, tally):
                         made += 1
-                        _push(r, u, turn, queues, tally)
+                        _push(r, u, pass_, queues, tally)
         row = int64(edges.rows[row, 3])
         if row == 0 or edges.lt_kind >= 0:
             return made
@@ -333,11 +333,11 @@ def _stage_live_edges(r, v, turn, half, edges, remaining, key, sample, tables, q
 
 
 @device
-def _spill(low, high, turn, queues, tally, block):
-    """Let the members low … high - 1 of a block's stack wait for the next turn instead; one block."""
+def _spill(low, high, pass_, queues, tally, block):
+    """Let the members low … high - 1 of a block's stack wait for the next pass instead; one block."""
     capacity = int64(queues.waiting.shape[1])
     if block.tid == 0:
-        block.base[0] = cuda.atomic.add(tally.control, QUEUED + (turn + 1) % 3, high - low)
+        block.base[0] = cuda.atomic.add(tally.control, QUEUED + (pass_ + 1) % 3, high - low)
         if block.base[0] + high - low > capacity:
             cuda.atomic.or_(tally.control, OVERFLOW, int64(QUEUES))
     cuda.syncthreads()
@@ -345,7 +345,7 @@ def _spill(low, high, turn, queues, tally, block):
     while i < high:
         place = block.base[0] + i - low
         if place < capacity:
-            queues.waiting[(turn + 1) & 1, place] = block.stack[i]
+            queues.waiting[(pass_ + 1) & 1, place] = block.stack[i]
         i += block.size
     cuda.syncthreads()
 
@@ -357,7 +357,7 @@ def search(edges, remaining, key, first, last, tables, queues, tally):
     A block searches from the members that it took, of any sets, and from all that it finds; when these are less than
     it has threads it takes more. In a step a thread reads the row of its member and draws live edges, then takes a live
     edge, reads its tail (a sector) and enters that in the set (another). What a block has no room for waits for the
-    next turn. With ``last`` the lists of sets are empty afterwards.
+    next pass. With ``last`` the lists of sets are empty afterwards.
     """
     grid = cuda.cg.this_grid()
     tid, block_size = int64(cuda.threadIdx.x), int64(cuda.blockDim.x)
@@ -366,14 +366,14 @@ def search(edges, remaining, key, first, last, tables, queues, tally):
     stage = cuda.shared.array(STAGE, uint32)
     sets = cuda.shared.array(STAGE, int32)
     stack = cuda.shared.array(STACK, int64)
-    block = Block(tid, block_size, numbers, base, stage, sets, stack)
+    block = BlockPlace(tid, block_size, numbers, base, stage, sets, stack)
     live = cuda.local.array(64, uint32)
-    control, turn, probes = tally.control, 0, int64(0)
+    control, pass_, probes = tally.control, 0, int64(0)
     while True:
-        waiting = min(int64(control[QUEUED + turn % 3]), int64(queues.waiting.shape[1]))
+        waiting = min(int64(control[QUEUED + pass_ % 3]), int64(queues.waiting.shape[1]))
         if cuda.grid(1) == 0:
-            control[QUEUED + (turn + 2) % 3] = 0
-            control[TAKEN + (turn + 2) % 3] = 0
+            control[QUEUED + (pass_ + 2) % 3] = 0
+            control[TAKEN + (pass_ + 2) % 3] = 0
         if waiting == 0:
             # Nobody reads these before another round counts them again.
             if cuda.grid(1) == 0 and last:
@@ -388,19 +388,19 @@ def search(edges, remaining, key, first, last, tables, queues, tally):
             from_stack = min(held, block_size)
             if held < block_size and taken < waiting:
                 if tid == 0:
-                    base[0] = cuda.atomic.add(control, TAKEN + turn % 3, block_size - held)
+                    base[0] = cuda.atomic.add(control, TAKEN + pass_ % 3, block_size - held)
                 cuda.syncthreads()
                 taken = base[0]
             entry = int64(HOLE)
             if tid < from_stack:
                 entry = stack[held - 1 - tid]
             elif held < block_size and taken + tid - held < waiting:
-                entry = queues.waiting[turn & 1, taken + tid - held]
+                entry = queues.waiting[pass_ & 1, taken + tid - held]
             held -= from_stack
             if entry != HOLE:
                 r, v = entry >> 32, entry & 0xFFFFFFFF
                 probes += _stage_live_edges(
-                    r, v, turn, half, edges, remaining, key, int64(first) + r, tables, queues, tally, block, live
+                    r, v, pass_, half, edges, remaining, key, int64(first) + r, tables, queues, tally, block, live
                 )
             cuda.syncthreads()
             if tid < 2:
@@ -416,9 +416,9 @@ def search(edges, remaining, key, first, last, tables, queues, tally):
             cuda.syncthreads()
             held += int64(numbers[half + 1])
             if held > STACK - STAGE:
-                _spill((STACK - STAGE) // 2, held, turn, queues, tally, block)
+                _spill((STACK - STAGE) // 2, held, pass_, queues, tally, block)
                 held = int64((STACK - STAGE) // 2)
             half = 2 - half
         grid.sync()
-        turn += 1
+        pass_ += 1
     _add_probes(probes, base, tally)

@@ -261,19 +261,19 @@ class CpuSets:
         remaining = Remaining(rest.dead, rest.living, rest.eta, rest.living_in, self.raw)
         key = Key(np.uint64(self.seed), int(r.stream), int(Stream.MRR_ROOT))
 
-        def work(worker: int, own: Segment) -> None:
+        def work(worker: int, segment: Segment) -> None:
             begin, end = self._share(worker, low), self._share(worker, high)
-            own.reserve(end)
-            own.fresh_stamps(end - begin)
+            segment.reserve(end)
+            segment.fresh_stamps(end - begin)
             while begin < end:
-                span = Span(self.first + worker, len(self._segments), begin, own.have, end)
-                done, own.tail, own.stamp = own.update(
-                    edges, remaining, key, span, own.sets, own.arena, own.tail, own.visited, own.stamp, own.facts,
-                    own.scratch,
+                span = Span(self.first + worker, len(self._segments), begin, segment.have, end)
+                done, segment.tail, segment.stamp = segment.update(
+                    edges, remaining, key, span, segment.sets, segment.arena, segment.tail, segment.visited,
+                    segment.stamp, segment.facts, segment.scratch,
                 )  # fmt: skip
-                own.have = max(own.have, done)
+                segment.have = max(segment.have, done)
                 if done == begin:
-                    own.make_room(2 * self.residual.living)
+                    segment.make_room(2 * self.residual.living)
                 begin = done
 
         self._each(work)
@@ -283,10 +283,10 @@ class CpuSets:
         """Choose up to b seeds (:meth:`MrrSets.select`)."""
         valid = self._valid
 
-        def count(worker: int, own: Segment) -> int:
+        def count(worker: int, segment: Segment) -> int:
             low, high = self._share(worker, self._counted), self._share(worker, valid)
-            cover_cpu.count_members(*own.lists, low, high, own.counts)
-            return int(own.sets.sizes[:high].sum())
+            cover_cpu.count_members(*segment.lists, low, high, segment.counts)
+            return int(segment.sets.sizes[:high].sum())
 
         self.peak_members = max(self.peak_members, sum(self._each(count)))
         self._counted = valid
@@ -304,9 +304,9 @@ class CpuSets:
                 first = candidates if len(candidates) >= 2 * b else np.flatnonzero(counts)
                 leaders = top_by_ratio(counts[first], costs[first], b)
 
-            def invert(worker: int, own: Segment, among: np.ndarray = candidates) -> tuple[np.ndarray, np.ndarray]:
-                known = own.counts if not seeds else own.counts[:0]
-                return cover_cpu.invert(*own.lists, marks[worker], self._slot, among, known)
+            def invert(worker: int, segment: Segment, among: np.ndarray = candidates) -> tuple[np.ndarray, np.ndarray]:
+                known = segment.counts if not seeds else segment.counts[:0]
+                return cover_cpu.invert(*segment.lists, marks[worker], self._slot, among, known)
 
             lists = self._each(invert)
             v = -2
@@ -316,8 +316,8 @@ class CpuSets:
                     break
                 seeds.append(v)
                 gains.append(int(counts[v]))
-                for own, mark, (list_starts, sets) in zip(self._segments, marks, lists, strict=True):
-                    cover_cpu.cover(*own.lists, mark, list_starts, sets, self._slot[v], counts)
+                for segment, mark, (list_starts, sets) in zip(self._segments, marks, lists, strict=True):
+                    cover_cpu.cover(*segment.lists, mark, list_starts, sets, self._slot[v], counts)
             if v == -1:
                 break
         chosen = np.array(seeds, np.int32)
@@ -328,8 +328,8 @@ class CpuSets:
         """Return how many valid sets hold a seed."""
         self._is_seed[seeds] = True
 
-        def count(worker: int, own: Segment) -> int:
-            return cover_cpu.count_hits(*own.lists, self._share(worker, self._valid), self._is_seed)
+        def count(worker: int, segment: Segment) -> int:
+            return cover_cpu.count_hits(*segment.lists, self._share(worker, self._valid), self._is_seed)
 
         hits = sum(self._each(count))
         self._is_seed[seeds] = False

@@ -267,8 +267,8 @@ class CudaSets:
         )  # fmt: skip
 
     @property
-    def _tables(self) -> kernels.Tables:
-        return kernels.Tables(
+    def _tables(self) -> kernels.SetTables:
+        return kernels.SetTables(
             self._pool.view, self.table, self._sizes.view, self._roots.view, self._cursors.view, self._seen.view
         )
 
@@ -303,7 +303,7 @@ class CudaSets:
             self._remaining, self.key, self.first, low, high, self._tables, self._queues, self._tally,
         )  # fmt: skip
         many, roots, counted = -1, self._roots_of(sets), None
-        if self._turns(roots) > 1:
+        if self._passes(roots) > 1:
             # Not all roots may find room at a time: the host has to know how many there are.
             counted = begin_to_read(self._control.array[kernels.MANY : kernels.QUEUED])
         launch(search_cuda.add_few_roots, self._grid(-(-sets // search_cuda.BLOCK)), self._threads(search_cuda.BLOCK),
@@ -323,17 +323,17 @@ class CudaSets:
         """Return how many roots so many sets have at most."""
         return sets * (1 + self.residual.living // self.residual.eta)
 
-    def _turns(self, roots: int) -> int:
-        """Return in how many turns so many roots are drawn: half of the queue is for those of one.
+    def _passes(self, roots: int) -> int:
+        """Return in how many passes so many roots are drawn: half of the queue is for those of one.
 
-        Other members seldom wait there. More turns after they did.
+        Other members seldom wait there. More passes after they did.
         """
         return max(1, int(-(-2 * roots // self.state.waiting.array.shape[1]) / self._at_once))
 
     def _search(self, many: int, roots: int) -> None:
         """Add so many roots at most to the sets listed in ``many`` (-1: all), and what reaches all that waits."""
-        turns = min(self._turns(roots), max(1, many))
-        borders = [many * turn // turns for turn in range(turns)] + [many]
+        passes = min(self._passes(roots), max(1, many))
+        borders = [many * pass_ // passes for pass_ in range(passes)] + [many]
         for begin, end in pairwise(borders):
             sets = max(1, self.size if many < 0 else end - begin)
             launch(search_cuda.add_roots, self._grid(sets), self._threads(_threads_for(sets)),
@@ -374,8 +374,8 @@ class CudaSets:
         return found
 
     @property
-    def _lists(self) -> cover_cuda.Lists:
-        return cover_cuda.Lists(self._pool.view, self.table, self._sizes.view)
+    def _lists(self) -> cover_cuda.StoredSets:
+        return cover_cuda.StoredSets(self._pool.view, self.table, self._sizes.view)
 
     def _note_members(self, members: int) -> None:
         """Take note of how many members the valid sets have together."""

@@ -133,9 +133,9 @@ class DeviceState:
         launch(kernel, grid, block, *args)
         return begin_to_read(self.result.array)()[0]
 
-    def _space(self) -> cover_cuda.Space:
+    def _space(self) -> cover_cuda.SelectionMemory:
         """Return the working space of a selection for its kernel."""
-        return cover_cuda.Space(
+        return cover_cuda.SelectionMemory(
             self.work.view, self.slot.view, self.covered.view, self.marks.view, self.champions.view,
             self.histogram.view, self.candidates.view, self.list_start.view, self.list_fill.view, self.inverted.view,
             self.taken.view,

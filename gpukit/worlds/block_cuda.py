@@ -52,7 +52,7 @@ step = device(inline="always")
 """A step of a kernel. Put in place before types are found, steps give the machine code of one long function."""
 
 
-class Space(namedtuple("Space", "table queue ranks met")):
+class BlockMemory(namedtuple("BlockMemory", "table queue ranks met")):
     """Working space of all blocks.
 
     Attributes
@@ -85,7 +85,7 @@ class Output(namedtuple("Output", "sizes starts set_base entries entry_base coun
     """
 
 
-class Block(namedtuple("Block", "tid block_size queue_base capacity table_base")):
+class BlockPlace(namedtuple("BlockPlace", "tid block_size queue_base capacity table_base")):
     """A thread's place in its block, and the block's part of the working space."""
 
 
@@ -123,7 +123,7 @@ def is_over(samples, space, owner):
 
 
 @device
-def meet(samples, space, owner, vertex, size):
+def note_member(samples, space, owner, vertex, size):
     """Note the marks of a member of a set, which now has so many, and end the set if that is enough."""
     if len(samples.marks) > 0:
         mark = int32(samples.marks[min(vertex, len(samples.marks) - 1)])

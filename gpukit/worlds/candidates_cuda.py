@@ -40,10 +40,10 @@ CHOSEN = 1 << 30
 
 
 @device
-def value_of(counts, own, unit, e):
+def value_of(counts, bonus, unit, e):
     """Return what an element is worth: the sets it is in, and what it counts for besides."""
-    if len(own) > 0:
-        return int32(unit) * counts[e] + own[e]
+    if len(bonus) > 0:
+        return int32(unit) * counts[e] + bonus[e]
     return counts[e]
 
 
@@ -55,7 +55,7 @@ def bits_of(work, query, limit, word):
     for first in range(32 * word, min(32 * word + 32, len(work)), ELEMENTS_AT_ONCE):
         for i in range(ELEMENTS_AT_ONCE):
             e = min(first + i, len(work) - 1)
-            counts[i], states[i] = value_of(work, query.own, query.unit, e), query.state[e]
+            counts[i], states[i] = value_of(work, query.bonus, query.unit, e), query.state[e]
         for i in range(ELEMENTS_AT_ONCE):
             chosen = (states[i] == FREE and counts[i] >= limit) or states[i] == FORCED
             if chosen and first + i < len(work):
@@ -165,7 +165,7 @@ def _fill_histogram(me, query, work, epoch, local):
     cuda.syncthreads()
     e = thread
     while e < len(work.remaining):
-        value = value_of(work.remaining, query.own, query.unit, e)
+        value = value_of(work.remaining, query.bonus, query.unit, e)
         if value > 0 and query.state[e] == FREE:
             cuda.atomic.add(local, _bucket(value), 1)
         e += threads
@@ -299,7 +299,7 @@ def index_candidates(me, grid, sets, query, work, block, seeds, pick, control, e
     grid.sync()
     total = int(control[candidates_at])
     for c in range(me.tid, total, me.block_size):
-        block.current[c] = value_of(work.remaining, query.own, query.unit, work.candidates[c])
+        block.current[c] = value_of(work.remaining, query.bonus, query.unit, work.candidates[c])
     _invert(me, sets, work, epoch)
     grid.sync()
     for i in range(me.tid, pick, me.block_size):

@@ -41,7 +41,7 @@ EXPECTED_SIZE = 8
 """Members of a set before any was drawn."""
 
 
-class Own(NamedTuple):
+class Bonus(NamedTuple):
     """What elements count for besides the sets they cover: ⌈values · scale⌉ units, of which a set has ``unit``.
 
     Every device works that out alike: the product of two numbers of 64 bits is rounded the same way everywhere.
@@ -83,7 +83,7 @@ class Query(NamedTuple):
         Elements never chosen.
     bounds : bool
         Whether to bound what any other choice covers (``Selection.largest``).
-    own : Own or None
+    bonus : Bonus or None
         What elements count for besides the sets they cover; None: nothing, for any number of rounds.
     """
 
@@ -91,7 +91,7 @@ class Query(NamedTuple):
     forced: np.ndarray = np.empty(0, np.int32)
     blocked: np.ndarray | None = None
     bounds: bool = False
-    own: Own | None = None
+    bonus: Bonus | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +105,8 @@ class Selection:
     gains : int64 array, shape (s,)
         Sets each newly covered.
     largest : int64 array, shape (s + 1,), or None
-        Sum of the k largest marginal values (of each round) given the first i seeds, with ``own``; -1 before the forced
-        ones.
+        Sum of the k largest marginal values (of each round) given the first i seeds, with ``bonus``; -1 before the
+        forced ones.
     """
 
     seeds: np.ndarray
@@ -163,7 +163,7 @@ class Sampler(Protocol):
 def select_from(reverse: Reverse, offsets: np.ndarray, members: np.ndarray, shares: Shares, query: Query) -> Selection:
     """Choose from sets in host memory; the counts of ``shares`` are taken over."""
     barred = np.zeros(reverse.elements, np.bool_) if query.blocked is None else query.blocked.copy()
-    worth = cover_cpu.PLAIN if query.own is None else query.own.worth()
+    worth = cover_cpu.PLAIN if query.bonus is None else query.bonus.worth()
     seeds, gains, largest = cover_cpu.greedy(
         offsets, members, shares, reverse.n, reverse.rounds, query.k, query.forced.astype(np.int32), barred,
         query.bounds, worth,
@@ -259,7 +259,7 @@ class CpuCollection:
     def _append(self, ids: int, report: Report | None = None) -> None:
         """Draw the sets of the next ids, by all threads if that is work enough."""
         check_ids(self.first, self.ids + ids)
-        looks = 0 if self.reverse.quiet is None else ids / LOOKS
+        looks = 0 if self.reverse.singleton is None else ids / LOOKS
         work = self.reverse.sets_of(ids) * self._mean() + looks
         shared = self.threads > 1 and work >= PARALLEL
         each = max(sample_cpu.BATCH * self.threads, int(ids * SLICE / max(work, SLICE)))
@@ -345,8 +345,8 @@ class CpuCollection:
         counts = np.stack([self._counts[i::threads].sum(axis=0, dtype=np.int32) for i in range(threads)])
         for i, ranges in enumerate(divided):
             for start, end in ranges[ranges[:, 1] > self.size]:
-                ahead = self._members[self._offsets[max(start, self.size)] : self._offsets[end]]
-                counts[i] -= np.bincount(ahead, minlength=self.reverse.elements).astype(np.int32)
+                later = self._members[self._offsets[max(start, self.size)] : self._offsets[end]]
+                counts[i] -= np.bincount(later, minlength=self.reverse.elements).astype(np.int32)
         return Shares([np.minimum(ranges, self.size) for ranges in divided], counts, self._each(threads))
 
     def ended(self) -> int:

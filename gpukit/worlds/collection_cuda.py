@@ -144,7 +144,7 @@ class CudaCollection:
         """Draw the sets with ids ``first + low`` …, but trivial ones that are left out, and number them on."""
         whole = self.reverse.samples(self.seed, self.first + low, count, self.ending)
         whole = whole._replace(kept=self.graph.no_ids, marks=self._marks.view)
-        if self.reverse.quiet is None:
+        if self.reverse.singleton is None:
             self._in_batches(whole, report)
             return
         looks = max(FEWEST_LOOKS, min(LOOKS, self.graph.budget // LOOK_BYTES))
@@ -271,8 +271,8 @@ class CudaCollection:
 
     def _select_on_device(self, query: Query) -> Selection | None:
         """Return None if the candidates did not suffice, or the values are too large for them."""
-        own = query.own
-        if own is not None and own.unit * self.size + own.highest * own.scale > VALUES:
+        bonus = query.bonus
+        if bonus is not None and bonus.unit * self.size + bonus.highest * bonus.scale > VALUES:
             return None
         return self.graph.chooser.select(self._on_device(), query)
 

@@ -27,8 +27,8 @@ LEVELS = 1 << 16
 NOTHING = np.empty(0, np.int64)
 
 
-class Worth(namedtuple("Worth", "own unit")):
-    """What elements count for: ``own`` of each (int64, or empty: nothing), and ``unit`` for each set they cover."""
+class Worth(namedtuple("Worth", "bonus unit")):
+    """What elements count for: ``bonus`` of each (int64, or empty: nothing), and ``unit`` for each set they cover."""
 
 
 PLAIN = Worth(NOTHING, 1)
@@ -79,24 +79,24 @@ def count(offsets, members, ranges, counts):
 
 
 @njit(inline="always")
-def _value(counts, own, unit, e):
-    return np.int64(counts[e]) * unit + (own[e] if len(own) else 0)
+def _value(counts, bonus, unit, e):
+    return np.int64(counts[e]) * unit + (bonus[e] if len(bonus) else 0)
 
 
 @njit
 def _limit(counts, worth, pool, blocked, target):
     """Return a limit that at least ``target`` unblocked elements of ``pool`` reach, hardly more; 0 if too few do."""
-    own, unit = worth.own, worth.unit
+    bonus, unit = worth.bonus, worth.unit
     highest = np.int64(0)
     for e in pool:
-        highest = max(highest, _value(counts, own, unit, e))
+        highest = max(highest, _value(counts, bonus, unit, e))
     shift = 0
     while highest >> shift >= LEVELS:
         shift += 1
     histogram = np.zeros((highest >> shift) + 1, np.int64)
     for e in pool:
         if not blocked[e]:
-            histogram[_value(counts, own, unit, e) >> shift] += 1
+            histogram[_value(counts, bonus, unit, e) >> shift] += 1
     reached = 0
     for level in range(len(histogram) - 1, 0, -1):
         reached += histogram[level]
@@ -108,11 +108,11 @@ def _limit(counts, worth, pool, blocked, target):
 @njit
 def _candidates(counts, worth, pool, blocked, limit):
     """Return the unblocked elements of ``pool`` worth >= limit."""
-    own, unit = worth.own, worth.unit
+    bonus, unit = worth.bonus, worth.unit
     chosen = np.empty(len(pool), np.int32)
     size = 0
     for e in pool:
-        if _value(counts, own, unit, e) >= limit and not blocked[e]:
+        if _value(counts, bonus, unit, e) >= limit and not blocked[e]:
             chosen[size] = e
             size += 1
     return chosen[:size].copy()
@@ -220,7 +220,7 @@ def _part(values, size, place):
 @njit
 def _idle(counts, worth, blocked, n, rounds, k):
     """Return, of each round, the k unblocked elements in no set that count for most; of equals the lower ones."""
-    own = worth.own
+    bonus = worth.bonus
     found, values = np.empty(k * rounds, np.int32), np.empty(k, np.int64)
     end = 0
     for t in range(rounds):
@@ -228,7 +228,7 @@ def _idle(counts, worth, blocked, n, rounds, k):
         for e in range(t * n, (t + 1) * n):
             if counts[e] > 0 or blocked[e]:
                 continue
-            value = own[e] if len(own) else 0
+            value = bonus[e] if len(bonus) else 0
             if end - start < k:
                 end += 1
             elif value <= values[k - 1]:
@@ -249,14 +249,14 @@ def _look(counts, worth, candidates, round_of, quota, blocked, bounds, k, limit,
     candidate, and so is worth less than the limit, can be among these. ``counts`` are those of each worker, ``values``
     and ``room`` are for as many as there are candidates. Source: algorithm 1, line 7; OPIM-C, section 5.
     """
-    own, unit = worth.own, worth.unit
+    bonus, unit = worth.bonus, worth.unit
     best, highest = -1, np.int64(-1)
     for c in range(len(candidates)):
         e = candidates[c]
         total = np.int64(0)
         for worker in range(len(counts)):
             total += counts[worker, e]
-        values[c] = total * unit + (own[e] if len(own) else 0)
+        values[c] = total * unit + (bonus[e] if len(bonus) else 0)
         if values[c] > highest and quota[round_of[c]] > 0 and not blocked[e]:
             best, highest = e, values[c]
     largest, enough = np.int64(-1), True

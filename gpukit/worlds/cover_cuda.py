@@ -69,7 +69,7 @@ class Sets(namedtuple("Sets", "starts sizes size entries used counts whole")):
     """
 
 
-class DeviceQuery(namedtuple("DeviceQuery", "n rounds k forced state target bounds own unit")):
+class DeviceQuery(namedtuple("DeviceQuery", "n rounds k forced state target bounds bonus unit")):
     """What to choose.
 
     Attributes
@@ -82,7 +82,7 @@ class DeviceQuery(namedtuple("DeviceQuery", "n rounds k forced state target boun
         Number of candidates to aim at in the first epoch.
     bounds : bool
         Whether to fill ``largest``.
-    own : int32 array, shape (n,) or (0,)
+    bonus : int32 array, shape (n,) or (0,)
         What each element counts for besides the sets it covers; empty: nothing.
     unit : int
         What a set counts for; values stay below 2**31.

@@ -35,7 +35,7 @@ def make_early(sets, group):
 
 
 @njit
-def meet(samples, vertex, owner, pair, link, early):
+def note_member(samples, vertex, owner, pair, link, early):
     """Note that a set has a vertex, and whether that ends it; the pair waits to be expanded."""
     mark = samples.marks[min(vertex, len(samples.marks) - 1)]
     early.met[owner] |= mark
@@ -52,7 +52,7 @@ def begin(samples, elements, owners, used, link, early):
     """Start a batch of which no set has more than its root."""
     early.met[:], early.sizes[:], early.over[:], early.top[:] = 0, 0, False, -1
     for j in range(used):
-        meet(samples, elements[j], owners[j], j, link, early)
+        note_member(samples, elements[j], owners[j], j, link, early)
 
 
 @njit
@@ -80,10 +80,10 @@ def drop(samples, elements, owners, used, batch, over):
         if not over[owners[j]]:
             elements[left], owners[left] = elements[j], owners[j]
             left += 1
-    if samples.stand >= 0:
+    if samples.representative >= 0:
         # There is room: these sets had a pair at least, their root's.
         for i in range(batch):
             if over[i]:
-                elements[left], owners[left] = samples.stand, i
+                elements[left], owners[left] = samples.representative, i
                 left += 1
     return left

@@ -12,7 +12,7 @@ from gpukit.device.placing import Placement
 from gpukit.wording import spelled
 from gpukit.worlds import room, walk_cuda
 from gpukit.worlds.block_cuda import Output
-from gpukit.worlds.reverse import Reverse, Samples, Tables
+from gpukit.worlds.reverse import Reverse, SamplerTables, Samples
 from gpukit.worlds.select_cuda import Chooser
 
 HOP_SHARE = 4
@@ -47,9 +47,9 @@ class DeviceGraph:
 
     Attributes
     ----------
-    tables : Tables
+    tables : SamplerTables
         The graph, for kernels.
-    hops : Buffer or None
+    walk_steps : Buffer or None
         The row of its tail beside each edge, once :meth:`link` made it.
     chooser : Chooser
         What selects from any of the collections.
@@ -71,9 +71,9 @@ class DeviceGraph:
         self.rows, self.indptr, self.indices, self.accept, self.thresholds, self.lt_prefix, self.roots = (
             on_device[name] for name in ARRAYS
         )
-        views = {name: one.view for name, one in on_device.items() if name in Tables._fields}
-        self.tables: Tables = reverse.tables._replace(**views)
-        self.hops: Buffer | None = None
+        views = {name: one.view for name, one in on_device.items() if name in SamplerTables._fields}
+        self.tables: SamplerTables = reverse.tables._replace(**views)
+        self.walk_steps: Buffer | None = None
         self.chooser = Chooser(reverse)
         self.no_ids, self.not_met = Buffer(0, np.int64), Buffer(1, np.int32, 0)
         # Weak: a collection holds its graph, and gives its memory back when nobody uses it.
@@ -94,14 +94,14 @@ class DeviceGraph:
         return (self.budget - sum(one.held() for one in alive)) // len(alive)
 
     def link(self) -> bool:
-        """Make ``hops`` (:func:`gpukit.worlds.walk_cuda.link`) if there are edges and room; return whether there is."""
+        """Make ``walk_steps`` (:func:`gpukit.worlds.walk_cuda.link`) if there is room; return whether it is there."""
         m = len(self.indices)
-        if self.hops is None and 0 < HOP_SHARE * 16 * m <= free_memory():
-            self.hops = Buffer((m, 2), np.uint64)
+        if self.walk_steps is None and 0 < HOP_SHARE * 16 * m <= free_memory():
+            self.walk_steps = Buffer((m, 2), np.uint64)
             block = 32 if xp is np else 256
             grid = min(-(-m // block), 1 << 16)
-            launch(walk_cuda.link, grid, block, self.rows.view, self.indices.view, self.hops.view)
-        return self.hops is not None
+            launch(walk_cuda.link, grid, block, self.rows.view, self.indices.view, self.walk_steps.view)
+        return self.walk_steps is not None
 
 
 class Batch(NamedTuple):

@@ -15,7 +15,7 @@ from gpukit.graph.probabilities import check_lt, in_probabilities, no_probabilit
 from gpukit.wording import spelled
 from gpukit.worlds.rule import LT_CASCADE, LT_CONSTANT, LT_PREFIX
 from gpukit.worlds.tables import build_per_edge_tables, build_tables, equal_rows
-from gpukit.worlds.trivial import ONE, kept_mass, quiet_by_edges, quiet_by_rows, quiet_of_sums
+from gpukit.worlds.trivial import ONE, kept_mass, singleton_by_edges, singleton_by_rows, singleton_of_sums
 
 NO_ACCEPT = np.zeros(1, np.uint32)
 """For kernels that need no table: they tell it by its single entry, so :func:`prepare` gives every table more."""
@@ -25,7 +25,9 @@ NO_MARKS = np.zeros(0, np.uint8)
 MAX_ROUNDS = 255
 
 
-class Tables(namedtuple("Tables", "rows indices accept thresholds lt_kind lt_constant lt_prefix roots n rounds")):
+class SamplerTables(
+    namedtuple("SamplerTables", "rows indices accept thresholds lt_kind lt_constant lt_prefix roots n rounds")
+):
     """What a sampler reads of a graph, in host memory or on a GPU.
 
     Attributes
@@ -43,7 +45,7 @@ class Tables(namedtuple("Tables", "rows indices accept thresholds lt_kind lt_con
     """
 
 
-class Samples(namedtuple("Samples", "seed tag root_tag first size kept marks all_marks stand limit")):
+class Samples(namedtuple("Samples", "seed tag root_tag first size kept marks all_marks representative limit")):
     """Which samples are drawn: the user's seed, the streams of coins and roots, the first sample id, and how many.
 
     ``kept``: on the CPU whether trivial ones are left out; for a kernel the kept ids, as int64 counted from the first,
@@ -68,7 +70,7 @@ class Ending(NamedTuple):
         the sampler can choose, the largest first.
     all_marks : int
         1 to 2**ORDER_BIT - 1.
-    stand : int
+    representative : int
         The vertex that a set which ended has as its only member; -1: it has none.
     limit : int
         In [1, n].
@@ -76,7 +78,7 @@ class Ending(NamedTuple):
 
     marks: np.ndarray
     all_marks: int
-    stand: int
+    representative: int
     limit: int
 
 
@@ -105,7 +107,7 @@ class Reverse:
         How a vertex chooses under LT; ``lt_kind`` is -1 under IC.
     roots : uint64 array
         Prefix sums of the root weights, or empty for uniform roots.
-    quiet : uint64 array, shape (n,), or None
+    singleton : uint64 array, shape (n,), or None
         Where trivial sets are left out, the chance that no in-edge of a vertex is live, times 2**63 (``trivial.py``).
     """
 
@@ -122,7 +124,7 @@ class Reverse:
     lt_constant: int
     lt_prefix: np.ndarray
     roots: np.ndarray
-    quiet: np.ndarray | None = None
+    singleton: np.ndarray | None = None
 
     @property
     def elements(self) -> int:
@@ -137,13 +139,13 @@ class Reverse:
     @cached_property
     def gamma(self) -> int:
         """What the share of covered sets that are not trivial is multiplied with, times 2**63; all where all count."""
-        if self.quiet is None:
+        if self.singleton is None:
             return self.mass * ONE
-        return kept_mass(self.quiet, np.diff(self.roots, prepend=np.uint64(0)) if len(self.roots) else None)
+        return kept_mass(self.singleton, np.diff(self.roots, prepend=np.uint64(0)) if len(self.roots) else None)
 
     def ids_for(self, sets: int) -> int:
         """Return how many sample ids will hardly give fewer sets."""
-        if self.quiet is None or sets < 1:
+        if self.singleton is None or sets < 1:
             return sets
         expected = sets * self.mass * ONE // max(1, self.gamma)
         return expected + expected // 64 + 64
@@ -158,15 +160,15 @@ class Reverse:
         return Stream.IC if self.model == "ic" else Stream.LT
 
     @property
-    def tables(self) -> Tables:
+    def tables(self) -> SamplerTables:
         """What a sampler on the CPU reads."""
-        return Tables(*(getattr(self, name) for name in Tables._fields))._replace(
+        return SamplerTables(*(getattr(self, name) for name in SamplerTables._fields))._replace(
             lt_constant=np.uint64(self.lt_constant)
         )
 
     def samples(self, seed: int, first: int, count: int, ending: Ending) -> Samples:
         """Return the request for samples first … first + count - 1."""
-        kept = self.quiet is not None
+        kept = self.singleton is not None
         return Samples(np.uint64(seed), int(self.stream), int(Stream.ROOT), first, count, kept, *ending)
 
 
@@ -262,19 +264,19 @@ def prepare(
         indices=indices, accept=accept, thresholds=tables["thresholds"], lt_kind=lt_kind, lt_constant=constant,
         lt_prefix=prefix, roots=roots,
     )  # fmt: skip
-    return replace(reverse, quiet=_quiet(graph, reverse)) if kept else reverse
+    return replace(reverse, singleton=_singleton(graph, reverse)) if kept else reverse
 
 
-def _quiet(graph: Graph, reverse: Reverse) -> np.ndarray:
+def _singleton(graph: Graph, reverse: Reverse) -> np.ndarray:
     """Return the chance that no in-edge of a vertex is live, times 2**63: that which the sampler's numbers give."""
     degrees = np.diff(reverse.indptr).astype(np.uint64)
     if reverse.lt_kind == LT_CASCADE:
-        return quiet_of_sums(np.where(degrees > 0, np.uint64(1 << 32), np.uint64(0)))
+        return singleton_of_sums(np.where(degrees > 0, np.uint64(1 << 32), np.uint64(0)))
     if reverse.lt_kind == LT_CONSTANT:
-        return quiet_of_sums(degrees * np.uint64(reverse.lt_constant))
+        return singleton_of_sums(degrees * np.uint64(reverse.lt_constant))
     if reverse.lt_kind == LT_PREFIX:
         last = reverse.lt_prefix[np.maximum(reverse.indptr[1:] - 1, 0)]
-        return quiet_of_sums(np.where(degrees > 0, last.astype(np.uint64) + np.uint64(1), np.uint64(0)))
+        return singleton_of_sums(np.where(degrees > 0, last.astype(np.uint64) + np.uint64(1), np.uint64(0)))
     if graph.weights.scheme not in ("wc", "const"):
-        return quiet_by_edges(reverse.indptr, in_probabilities(graph))
-    return quiet_by_rows(reverse.rows, reverse.thresholds, graph.n)
+        return singleton_by_edges(reverse.indptr, in_probabilities(graph))
+    return singleton_by_rows(reverse.rows, reverse.thresholds, graph.n)

@@ -147,9 +147,9 @@ def any_live(length, meta, start, base, accept, thresholds, seed, tag, sample, v
     """Return whether a row has a live edge; the arguments and draws of :func:`live_edges`."""
     kind = uint32(meta) & uint32(255)
     if kind != uint32(0) and kind != uint32(255):
-        quiet = join64(words[0], words[1]) < thresholds[uint32(meta) >> uint32(8)]
-        if quiet or len(accept) <= 1:
-            return not quiet
+        none_live = join64(words[0], words[1]) < thresholds[uint32(meta) >> uint32(8)]
+        if none_live or len(accept) <= 1:
+            return not none_live
     return live_edges(length, meta, start, base, accept, thresholds, seed, tag, sample, vertex, words, out) > 0
 
 
@@ -160,7 +160,7 @@ def is_kept(tables, samples, sample, root, words, out):
     Parameters
     ----------
     tables, samples
-        :class:`gpukit.worlds.reverse.Tables` and ``Samples``.
+        :class:`gpukit.worlds.reverse.SamplerTables` and ``Samples``.
     sample, root : int
         The sample id and its root.
     words : tuple of 4 uint32

@@ -13,14 +13,14 @@ from numba import int64, uint8, uint32, uint64
 
 from gpukit.device.compiled import njit
 from gpukit.device.philox import draw4, join64, philox4x32
-from gpukit.worlds.ending_cpu import begin, drop, make_early, meet, next_group
+from gpukit.worlds.ending_cpu import begin, drop, make_early, next_group, note_member
 from gpukit.worlds.rule import CALLS_PER_ROW, LT_CASCADE, biased, draw_root, is_kept, live_edges, lt_choice
 from gpukit.worlds.tables import DIRECT_EDGES, MAX_LIVE
 
 BATCH = 512
 """Sets that advance together: their pairs and hash table stay in a core's cache."""
 
-QUIET, LOUD, OPEN = 0, 1, 2
+SINGLETON, LARGER, UNDECIDED = 0, 1, 2
 """Whether a root has a live in-edge: no, yes, or not to be told from the first row."""
 
 GROUP = 256
@@ -33,10 +33,10 @@ CHILDREN = 64 * GROUP + 4
 @njit
 def _grown(array, used):
     """Return a copy of the first ``used`` elements with room for twice as many as before."""
-    larger = np.empty(2 * len(array), array.dtype)
+    states = np.empty(2 * len(array), array.dtype)
     for i in range(used):  # a slice would have Numba compile what it says of slices that do not fit
-        larger[i] = array[i]
-    return larger
+        states[i] = array[i]
+    return states
 
 
 @njit
@@ -58,11 +58,11 @@ def _rehashed(table, pairs):
     size = len(table)
     while size < 2 * pairs:
         size *= 4
-    larger = np.zeros(size, np.uint64)
+    states = np.zeros(size, np.uint64)
     for key in table:
         if key != 0:
-            _insert(larger, key)
-    return larger
+            _insert(states, key)
+    return states
 
 
 @njit
@@ -144,7 +144,7 @@ class _Children(namedtuple("_Children", "owner shift edge live")):
     """Live edges of a group, and room for those of one row."""
 
 
-class _Starts(namedtuple("_Starts", "roots ids limits loud")):
+class _Starts(namedtuple("_Starts", "roots ids limits states")):
     """Sets to come: roots and ids. Ids that are looked at: thresholds, and whether the root has an edge."""
 
 
@@ -200,18 +200,18 @@ def _keep(tables, samples, low, size, group, child, live, starts, coming):
         root = uint64(child[i])
         lengths[i], metas[i] = rows[root, 1], rows[root, 2] & uint32(255) | uint32(rows[root, 3] > 0) << uint32(8)
         limits[i] = thresholds[rows[root, 2] >> uint32(8)]
-    loud, roots, ids = starts.loud, starts.roots, starts.ids
+    states, roots, ids = starts.states, starts.roots, starts.ids
     if tables.lt_kind >= 0:
         sure = tables.lt_kind == LT_CASCADE
         for i in range(size):
-            loud[i] = (LOUD if sure else OPEN) if lengths[i] > 0 else QUIET
+            states[i] = (LARGER if sure else UNDECIDED) if lengths[i] > 0 else SINGLETON
     else:
-        _first_rows(lengths, metas, limits, w0, w1, w2, w3, len(tables.accept) <= 1, loud, size)
+        _first_rows(lengths, metas, limits, w0, w1, w2, w3, len(tables.accept) <= 1, states, size)
     for i in range(size):
-        if loud[i] != QUIET:
+        if states[i] != SINGLETON:
             root = int64(child[i])
             words = (w0[i], w1[i], w2[i], w3[i])
-            if loud[i] == LOUD or is_kept(tables, samples, first + i, root, words, live):
+            if states[i] == LARGER or is_kept(tables, samples, first + i, root, words, live):
                 roots[coming], ids[coming] = root, low + i
                 coming += 1
     return coming
@@ -220,7 +220,7 @@ def _keep(tables, samples, low, size, group, child, live, starts, coming):
 # Afterwards ``loud`` says whether the first rows of roots have a live edge; bit 8 of ``metas``, whether there are more
 # rows. A loop of its own, so that it vectorises.
 @njit
-def _first_rows(lengths, metas, limits, w0, w1, w2, w3, skips, loud, size):
+def _first_rows(lengths, metas, limits, w0, w1, w2, w3, skips, states, size):
     for i in range(size):
         length, limit, kind = lengths[i], limits[i], metas[i] & uint32(255)
         direct = uint8(kind == uint32(0))
@@ -235,7 +235,7 @@ def _first_rows(lengths, metas, limits, w0, w1, w2, w3, skips, loud, size):
         long = direct & uint8(length > uint32(DIRECT_EDGES))
         sure = live & (direct | uint8(skips))
         more = live | long | uint8(kind == uint32(255)) | uint8(metas[i] > uint32(255))
-        loud[i] = sure * uint8(LOUD) + (uint8(1) - sure) * more * uint8(OPEN)
+        states[i] = sure * uint8(LARGER) + (uint8(1) - sure) * more * uint8(UNDECIDED)
 
 
 # Algorithm 3, lines 1 to 7, for a batch. Afterwards the roots, once for each round, are in the queue and the table, and
@@ -386,7 +386,7 @@ def _follow(tables, samples, children, kids, elements, owners, used, table, link
                     elements[used] = child[c]
                     owners[used] = owner[c]
                     used += 1
-                    meet(samples, elements[used - 1], owner[c], used - 1, link, early)
+                    note_member(samples, elements[used - 1], owner[c], used - 1, link, early)
         return used
     for c in range(kids):
         if _insert(table, uint64(owner[c]) << uint64(32) | uint64(child[c] + 1)):
@@ -418,7 +418,7 @@ def sample(tables, samples, counts, scratch):
 
     Parameters
     ----------
-    tables : gpukit.worlds.reverse.Tables
+    tables : gpukit.worlds.reverse.SamplerTables
     samples : gpukit.worlds.reverse.Samples
     counts : int32 array, shape (n * rounds,)
         Occurrence counters, increased by one for every member.

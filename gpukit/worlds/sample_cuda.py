@@ -40,17 +40,17 @@ from gpukit.worlds.block_cuda import (
     USED,
     VISITED,
     WARP,
-    Block,
+    BlockMemory,
+    BlockPlace,
     Output,
-    Space,
     Stage,
     id_of,
     insert,
     is_over,
-    meet,
+    note_member,
     step,
 )
-from gpukit.worlds.reverse import Samples, Tables
+from gpukit.worlds.reverse import SamplerTables, Samples
 from gpukit.worlds.rule import CALLS_PER_ROW
 from gpukit.worlds.tables import MAX_LIVE
 
@@ -61,9 +61,9 @@ draw_root, is_kept, live_edges, lt_choice = (
 
 _int, _u64, _u32, _i32, _i64 = "int64", "uint64", "uint32[::1]", "int32[::1]", "int64[::1]"
 _words, _square = "uint64[::1]", "int32[:, ::1]"
-TABLES = group(Tables, "uint32[:, ::1]", _i32, _u32, _words, _int, _u64, _u32, _words, _int, _int)
+TABLES = group(SamplerTables, "uint32[:, ::1]", _i32, _u32, _words, _int, _u64, _u32, _words, _int, _int)
 SAMPLES = group(Samples, _u64, _int, _int, _int, _int, _i64, "uint8[::1]", _int, _int, _int)
-SPACE = group(Space, _words, _words, _square, _i32)
+SPACE = group(BlockMemory, _words, _words, _square, _i32)
 OUTPUT = group(Output, _i32, _i64, _int, _i64, _int, _i32)
 
 
@@ -76,7 +76,7 @@ def keep(tables, samples, flags):
 
     Parameters
     ----------
-    tables : gpukit.worlds.reverse.Tables
+    tables : gpukit.worlds.reverse.SamplerTables
     samples : gpukit.worlds.reverse.Samples
     flags : uint8 array, shape (size,)
         1 where an in-edge of the root is live, else 0.
@@ -111,7 +111,7 @@ def _add(samples, space, out, block, stage, key, absent, shared):
         if place < block.capacity:
             space.queue[uint64(block.queue_base + place)] = key
             space.ranks[uint32(cuda.blockIdx.x), uint32(place)] = rank
-        meet(samples, space, owner, int64(key & uint64(0xFFFFFFFF)) - 1, rank + 1)
+        note_member(samples, space, owner, int64(key & uint64(0xFFFFFFFF)) - 1, rank + 1)
     elif absent < 0:
         shared[FULL] = 1
 
@@ -146,7 +146,7 @@ def _start_sets(tables, samples, space, out, block, stage, ticket, got, used, sh
     for i in range(block.tid, got, block.block_size):
         root = int64(draw_root(tables.n, tables.roots, samples.seed, samples.root_tag, id_of(samples, ticket + i)))
         out.sizes[out.set_base + ticket + i] = tables.rounds
-        meet(samples, space, ticket + i, root, 1)
+        note_member(samples, space, ticket + i, root, 1)
         for t in range(tables.rounds):
             place = used + int64(i) * tables.rounds + t
             key = uint64(ticket + i) << uint64(32) | uint64(root + int64(t) * tables.n + 1)
@@ -274,15 +274,15 @@ def _drop(samples, space, out, block, used, control, shared):
         shared[LEFT] = 0
         cuda.atomic.add(control, VISITED, used)
     cuda.syncthreads()
-    stands = int64(samples.stand >= 0)
+    represented = int64(samples.representative >= 0)
     left = int64(0)
     for i in range(block.tid, used, block.block_size):
         owner = int64(space.queue[block.queue_base + i] >> uint64(32))
         if not is_over(samples, space, owner):
             left += 1
         elif space.ranks[cuda.blockIdx.x, i] == 0:
-            out.sizes[out.set_base + owner] = stands
-            left += stands
+            out.sizes[out.set_base + owner] = represented
+            left += represented
     cuda.atomic.add(shared, LEFT, int32(left))
     cuda.syncthreads()
 
@@ -343,7 +343,7 @@ def _pack(samples, space, out, block, used, control, shared, wide):
         for j in range(AHEAD):
             owner, element = int64(keys[j] >> uint64(32)), int64(keys[j] & uint64(0xFFFFFFFF)) - 1
             if ranks[j] != NO_PAIR and is_over(samples, space, owner):
-                element = int64(samples.stand)
+                element = int64(samples.representative)
                 ranks[j] = ranks[j] if ranks[j] == 0 and element >= 0 else int32(NO_PAIR)
             if ranks[j] != NO_PAIR:
                 place = places[j] + ranks[j]
@@ -367,13 +367,13 @@ def sample(tables, samples, group, begin, space, out, control):
 
     Parameters
     ----------
-    tables : gpukit.worlds.reverse.Tables
+    tables : gpukit.worlds.reverse.SamplerTables
     samples : gpukit.worlds.reverse.Samples
     group : int
         Sets a block starts at a time.
     begin : int
         Slots of a block's table at first, a power of two.
-    space : Space
+    space : BlockMemory
     out : Output
     control : int64 array, shape (CONTROL,)
         Zero at the start. ``MEMBER_TAIL`` ends as the number of members. ``OVERFLOW`` is set if a queue or table was
@@ -384,7 +384,7 @@ def sample(tables, samples, group, begin, space, out, control):
     queue_base = int64(cuda.blockIdx.x) * capacity
     slots = len(space.table) // cuda.gridDim.x
     table_base, size = int64(cuda.blockIdx.x) * slots, int32(min(int64(slots), int64(begin)))
-    block = Block(tid, block_size, queue_base, capacity, table_base)
+    block = BlockPlace(tid, block_size, queue_base, capacity, table_base)
     # A line for each array: the simulator tells shared arrays apart by the line that makes them.
     shared = cuda.shared.array(COUNTERS, int32)
     wide = cuda.shared.array(2, int64)

@@ -44,7 +44,7 @@ def skip(batch: Batch) -> None:
     met = Buffer(count, np.int32, 0) if batch.samples.all_marks else batch.graph.not_met
     table, queue = Buffer(blocks * slots, np.uint64), Buffer(blocks * places, np.uint64)
     ranks = Buffer((blocks, places), np.int32)
-    space = block_cuda.Space(table.view, queue.view, ranks.view, met.view)
+    space = block_cuda.BlockMemory(table.view, queue.view, ranks.view, met.view)
     begin = max(block_cuda.SLOTS, _power_of_two(block_cuda.FULLEST * batch.expected // blocks))
     group = max(1, min(max(8, count // (GROUPS * blocks)), 2 * block // rounds, count // (fewest * blocks)))
     args = (batch.graph.tables, batch.samples, group, begin, space, batch.out, batch.control)
@@ -54,11 +54,11 @@ def skip(batch: Batch) -> None:
 def walk(batch: Batch) -> None:
     """Draw sets of LT, one round, with :func:`gpukit.worlds.walk_cuda.walk`."""
     graph, count = batch.graph, batch.samples.size
-    assert graph.hops is not None
+    assert graph.walk_steps is not None
     block = 32 if xp is np else walk_cuda.BLOCK
     blocks = min(2 if xp is np else walk_cuda.BLOCKS * multiprocessors(), -(-count // block))
     places = WALK_PLACES * batch.pairs // (blocks * block)
     log = Buffer((blocks * block, places), np.uint64)
     t = graph.tables
-    tables = walk_cuda.WalkTables(t.rows, graph.hops.view, t.lt_kind, t.lt_constant, t.lt_prefix, t.roots, t.n)
+    tables = walk_cuda.WalkTables(t.rows, graph.walk_steps.view, t.lt_kind, t.lt_constant, t.lt_prefix, t.roots, t.n)
     launch(walk_cuda.walk, blocks, block, tables, batch.samples, log.view, batch.out, batch.control)

@@ -49,7 +49,7 @@ class Chooser:
 
     def select(self, sets: Sets, query: Query) -> Selection | None:
         """Choose seeds (:func:`gpukit.worlds.cover_cpu.greedy`); return None if the candidates did not suffice."""
-        k, forced, blocked, bounds, own = query
+        k, forced, blocked, bounds, bonus = query
         picks = k * self.rounds
         self.state.array.fill(FREE)
         if blocked is not None:
@@ -57,10 +57,10 @@ class Chooser:
         if len(forced):
             self.state.array[xp.asarray(forced)] = FORCED
         wanted = Buffer(forced.astype(np.int32))
-        if own is None:
+        if bonus is None:
             alone, unit = Buffer(0, np.int32), 1
         else:
-            alone, unit = rounded_up(Buffer(own.values), own.scale), own.unit
+            alone, unit = rounded_up(Buffer(bonus.values), bonus.scale), bonus.unit
         least = TARGET_CANDIDATES if sets.used < LARGE_COLLECTION else candidates_cuda.MAX_CANDIDATES
         target = max(least, 16 * picks)
         asked = DeviceQuery(self.n, self.rounds, k, wanted.view, self.state.view, target, bounds, alone.view, unit)
@@ -79,7 +79,7 @@ class Chooser:
         if outcome[cover_cuda.STATUS] != cover_cuda.DONE:
             return None
         terms[: len(forced)] = -1
-        covered = worth if own is None else (worth - own.of(found)) // own.unit
+        covered = worth if bonus is None else (worth - bonus.of(found)) // bonus.unit
         return Selection(found.astype(np.int32), covered, terms if bounds else None)
 
     def coverage(self, sets: Sets, seeds: np.ndarray) -> np.ndarray:

@@ -30,9 +30,9 @@ def _times(q, word):
 
 
 @njit
-def quiet_by_rows(rows, thresholds, n):
+def singleton_by_rows(rows, thresholds, n):
     """Return q of each vertex, uint64 in units of 2**-63, from sampling tables whose rows have equal probabilities."""
-    quiet = np.empty(n, np.uint64)
+    singleton = np.empty(n, np.uint64)
     for v in range(n):
         q, row = uint64(ONE), v
         while True:
@@ -46,43 +46,43 @@ def quiet_by_rows(rows, thresholds, n):
             row = rows[row, 3]
             if row == 0:
                 break
-        quiet[v] = q
-    return quiet
+        singleton[v] = q
+    return singleton
 
 
 @njit
-def quiet_by_edges(indptr, probabilities):
+def singleton_by_edges(indptr, probabilities):
     """Return the same from the probability minus one (uint32) of each in-edge, times 2**32."""
-    quiet = np.empty(len(indptr) - 1, np.uint64)
-    for v in range(len(quiet)):
+    singleton = np.empty(len(indptr) - 1, np.uint64)
+    for v in range(len(singleton)):
         q = uint64(ONE)
         for e in range(indptr[v], indptr[v + 1]):
             q = _times(q, uint64(0xFFFFFFFF) - uint64(probabilities[e]))
-        quiet[v] = q
-    return quiet
+        singleton[v] = q
+    return singleton
 
 
-def quiet_of_sums(sums: np.ndarray) -> np.ndarray:
+def singleton_of_sums(sums: np.ndarray) -> np.ndarray:
     """Return the same under LT, where one in-edge at most is live, from sums (uint64) of fixed-point weights."""
     return (uint64(1 << 32) - np.minimum(sums, uint64(1 << 32))) << uint64(31)
 
 
-def kept_mass(quiet: np.ndarray, weights: np.ndarray | None) -> int:
+def kept_mass(singleton: np.ndarray, weights: np.ndarray | None) -> int:
     """Return Γ, exactly, in units of 2**-63.
 
     Parameters
     ----------
-    quiet : uint64 array, shape (n,)
+    singleton : uint64 array, shape (n,)
         q of each vertex.
     weights : int64 array, shape (n,), or None
         What each vertex counts for; one each if not given.
     """
-    loud = uint64(ONE) - quiet
+    larger = uint64(ONE) - singleton
     whole = np.ones(1, np.uint64) if weights is None else weights.astype(np.uint64)
     total = 0
     for high in range(0, int(whole.max()).bit_length(), 16):
         for low in (0, 32):
-            products = (whole >> uint64(high) & uint64(0xFFFF)) * (loud >> uint64(low) & uint64(0xFFFFFFFF))
+            products = (whole >> uint64(high) & uint64(0xFFFF)) * (larger >> uint64(low) & uint64(0xFFFFFFFF))
             total += sum(_sums(products)) << (high + low)
     return total
 

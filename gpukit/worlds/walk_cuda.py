@@ -46,12 +46,12 @@ DEEP = 2
 draw_root, lt_choice = (for_kernels(f) for f in (rule.draw_root, rule.lt_choice))
 
 
-class WalkTables(namedtuple("WalkTables", "rows hops lt_kind lt_constant lt_prefix roots n")):
-    """What walks read of a graph: as :class:`gpukit.worlds.reverse.Tables`, for one round, and ``hops``.
+class WalkTables(namedtuple("WalkTables", "rows walk_steps lt_kind lt_constant lt_prefix roots n")):
+    """What walks read of a graph: as :class:`gpukit.worlds.reverse.SamplerTables`, for one round, and ``walk_steps``.
 
     Attributes
     ----------
-    hops : uint64 array, shape (m, 2)
+    walk_steps : uint64 array, shape (m, 2)
         The in-edges (:func:`link`), at least one.
     """
 
@@ -72,12 +72,12 @@ class Recent(namedtuple("Recent", "vertex size ticket used")):
 
 
 _int, _u64, _u32, _words = "int64", "uint64", "uint32[::1]", "uint64[::1]"
-_rows, _hops = "uint32[:, ::1]", "uint64[:, ::1]"
-TABLES = group(WalkTables, _rows, _hops, _int, _u64, _u32, _words, _int)
+_rows, _walk_steps = "uint32[:, ::1]", "uint64[:, ::1]"
+TABLES = group(WalkTables, _rows, _walk_steps, _int, _u64, _u32, _words, _int)
 
 
-@kernel((_rows, "int32[::1]", _hops))
-def link(rows, indices, hops):
+@kernel((_rows, "int32[::1]", _walk_steps))
+def link(rows, indices, walk_steps):
     """Put the row of its tail beside each in-edge; any grid.
 
     A thread owns an edge: it reads the tail (4 bytes) and its row (a 32-byte sector), and writes 16 bytes: tail |
@@ -85,8 +85,8 @@ def link(rows, indices, hops):
     """
     for edge in range(cuda.grid(1), len(indices), cuda.gridsize(1)):
         u = int64(indices[edge])
-        hops[edge, 0] = uint64(u) | uint64(rows[u, 1]) << uint64(32)
-        hops[edge, 1] = uint64(rows[u, 0])
+        walk_steps[edge, 0] = uint64(u) | uint64(rows[u, 1]) << uint64(32)
+        walk_steps[edge, 1] = uint64(rows[u, 0])
 
 
 @device
@@ -162,7 +162,7 @@ def _pack(out, recent, base_of, log, tid, block_size, thread):
 
 
 # whole: nine values change in every step of the walk, and all would have to travel
-@kernel((TABLES, SAMPLES, _hops, OUTPUT, "int64[::1]"), max_registers=REGISTERS)
+@kernel((TABLES, SAMPLES, _walk_steps, OUTPUT, "int64[::1]"), max_registers=REGISTERS)
 def walk(tables, samples, log, out, control):
     """Draw RR sets of the LT model and pack them; any grid.
 
@@ -239,7 +239,7 @@ def walk(tables, samples, log, out, control):
             )  # fmt: skip
             going = chosen >= 0
             edge = start + chosen if going else int64(0)
-            tail, onward = tables.hops[edge, 0], tables.hops[edge, 1]
+            tail, onward = tables.walk_steps[edge, 0], tables.walk_steps[edge, 1]
             mixed = uint32(uint64(v) * uint64(0x9E3779B1))
             while depth > 0 and stack.hash[depth - 1, tid] > mixed:
                 depth -= 1

@@ -170,8 +170,8 @@ def test_collections_that_only_garbage_holds_share_no_memory(simulator, make_gra
 
 def test_selections_that_find_no_memory_are_done_on_the_host(simulator, make_graph, pool):
     one, two = collections(make_graph, 100 << 20)
-    for own in (one, two):
-        own.extend(40_000)
+    for bonus in (one, two):
+        bonus.extend(40_000)
     expected = one.select(Query(2))
     hits = coverage_of(N, *two.export(), expected.seeds)
     pool.limit = pool.alive + 1000

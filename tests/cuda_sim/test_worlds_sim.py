@@ -63,9 +63,9 @@ def test_kept_sets_and_seeds_equal_the_cpu(simulator, random_graph, monkeypatch,
         cpu.extend(size)
         gpu.extend(size)
         check_equal(cpu, gpu)
-        own = known.in_units(size)
+        bonus = known.in_units(size)
         for forced in ([], [7, 3]):
-            query = Query(4, np.array(forced, np.int32), None, True, own)
+            query = Query(4, np.array(forced, np.int32), None, True, bonus)
             expected, found = cpu.select(query), gpu.select(query)
             assert found.seeds.tolist() == expected.seeds.tolist()
             assert found.gains.tolist() == expected.gains.tolist()
@@ -95,8 +95,8 @@ def test_sets_of_a_range_of_ids_equal_the_cpu(simulator, random_graph, monkeypat
 
 
 @pytest.mark.parametrize("kept", [True, False])
-@pytest.mark.parametrize("stand", [3, -1])
-def test_sets_that_end_early_equal_the_cpu(simulator, random_graph, kept, stand):
+@pytest.mark.parametrize("representative", [3, -1])
+def test_sets_that_end_early_equal_the_cpu(simulator, random_graph, kept, representative):
     """Marks of two kinds, and a limit; with a vertex that stands for the sets that ended, and without."""
     from gpukit.worlds.collection_cuda import CudaCollection
 
@@ -105,7 +105,11 @@ def test_sets_that_end_early_equal_the_cpu(simulator, random_graph, kept, stand)
     marks[[3, 5, 6]], marks[[3, 8, 9]] = 1, 2
     marks[3] = 3
     marks[::7] |= 2 << ORDER_BIT
-    for ending in (Ending(marks, 3, stand, 40), Ending(marks, 4, stand, 9), Ending(marks[:1], 3, stand, 9)):
+    for ending in (
+        Ending(marks, 3, representative, 40),
+        Ending(marks, 4, representative, 9),
+        Ending(marks[:1], 3, representative, 9),
+    ):
         cpu, gpu = CpuCollection(reverse, 5, ending=ending), CudaCollection(reverse, 5, ending=ending)
         for size in (8, 30):
             cpu.extend(size)
@@ -115,8 +119,8 @@ def test_sets_that_end_early_equal_the_cpu(simulator, random_graph, kept, stand)
             query = Query(3, np.array([3], np.int32), None, True, None)
             expected, found = cpu.select(query), gpu.select(query)
             assert found.seeds.tolist() == expected.seeds.tolist() and found.gains.tolist() == expected.gains.tolist()
-        assert 0 < sum(not one for one in np.diff(cpu.export()[0])) + (stand >= 0)
-    assert stand >= 0 or gpu.ended() > 0
+        assert 0 < sum(not one for one in np.diff(cpu.export()[0])) + (representative >= 0)
+    assert representative >= 0 or gpu.ended() > 0
 
 
 @pytest.mark.parametrize("weights", [Weights("const", 0.26), Weights("trivalency", seed=2)], ids=str)

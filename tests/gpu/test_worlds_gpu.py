@@ -92,9 +92,9 @@ def test_kept_sets_and_seeds_equal_the_cpu(random_graph, gpu, monkeypatch, model
         cuda.extend(size)
         for a, b in zip(cpu.export(), cuda.export(), strict=True):
             assert np.array_equal(a, b)
-        own = known.in_units(size)
+        bonus = known.in_units(size)
         for forced in ([], [7, 2999]):
-            query = Query(10, np.array(forced, np.int32), None, True, own)
+            query = Query(10, np.array(forced, np.int32), None, True, bonus)
             expected, found = cpu.select(query), cuda._select_on_device(query)
             assert found is not None or size < 2000
             found = found or cuda.select(query)
@@ -256,15 +256,15 @@ def test_memory_that_is_not_there_after_all(random_graph, limited, sampler):
 
 @pytest.mark.parametrize("kept", [True, False])
 @pytest.mark.parametrize("weights", [Weights("const", 0.2), Weights("trivalency", seed=3)], ids=str)
-@pytest.mark.parametrize(("stand", "limit"), [(7, 3000), (-1, 3000), (-1, 40)])
-def test_sets_that_end_early_equal_the_cpu(random_graph, gpu, weights, kept, stand, limit):
+@pytest.mark.parametrize(("representative", "limit"), [(7, 3000), (-1, 3000), (-1, 40)])
+def test_sets_that_end_early_equal_the_cpu(random_graph, gpu, weights, kept, representative, limit):
     from gpukit.worlds.collection_cuda import CudaCollection
 
     reverse = prepare(random_graph(3000, 20_000, 6, weights), "ic", kept=kept)
     marks = np.zeros(3000, np.uint8)
     marks[100:160], marks[150:400], marks[7] = 1, 2, 3
     marks[::7] |= 2 << ORDER_BIT
-    ending = Ending(marks, 3, stand, limit)
+    ending = Ending(marks, 3, representative, limit)
     cpu, cuda = CpuCollection(reverse, 5, ending=ending), CudaCollection(reverse, 5, ending=ending)
     for size in (50, 5000, 40_000):
         cpu.extend(size)

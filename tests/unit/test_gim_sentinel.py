@@ -116,7 +116,7 @@ def test_exchange_finds_the_best_in_its_place(dense):
     gamma = float(problem.known.gamma)
 
     def worth(chosen):
-        return float(problem.known.own(chosen)) + gamma * int(whole.coverage(chosen)[-1]) / 3000
+        return float(problem.known.bonus(chosen)) + gamma * int(whole.coverage(chosen)[-1]) / 3000
 
     values = [worth(np.array([4, 5, v])) if v not in (4, 5) else 0 for v in range(N)]
     assert set(found.tolist()) - {4, 5} == {int(np.argmax(values))}
@@ -135,7 +135,7 @@ def test_no_rival_adds_more_than_the_last_seed(dense, monkeypatch):
     a_set = float(problem.known.gamma) / whole.size
 
     def worth(chosen):
-        return float(problem.known.own(chosen)) + a_set * int(whole.coverage(chosen)[-1])
+        return float(problem.known.bonus(chosen)) + a_set * int(whole.coverage(chosen)[-1])
 
     others, total = choice.seeds[1:], worth(choice.seeds)
     most = max(worth(np.append(others, v)) for v in range(N) if v not in others) - total

@@ -171,18 +171,18 @@ def test_choice_counts_what_is_known(graph, weighted):
     found, reverse = kept(graph, 0, 300, weights=weights)
     known = Known.of(reverse, weights)
     sets = [set(found.members[a:b].tolist()) for a, b in zip(found.offsets, found.offsets[1:], strict=False)]
-    own = known.in_units(len(sets))
-    units, open_, seeds, gains = own.of(), list(sets), [], []
+    bonus = known.in_units(len(sets))
+    units, open_, seeds, gains = bonus.of(), list(sets), [], []
     for _ in range(6):
         values = [
-            units[v] + own.unit * sum(v in one for one in open_) if v not in seeds else -1 for v in range(graph.n)
+            units[v] + bonus.unit * sum(v in one for one in open_) if v not in seeds else -1 for v in range(graph.n)
         ]
         seeds.append(int(np.argmax(values)))
         gains.append(sum(seeds[-1] in one for one in open_))
         open_ = [one for one in open_ if seeds[-1] not in one]
     result = select((found.offsets, found.members), known, graph.n, 1, 6)
     assert result.seeds.tolist() == seeds and result.gains.tolist() == gains
-    spread = float(known.own(result.seeds)) + float(known.gamma) * sum(gains) / len(sets)
+    spread = float(known.bonus(result.seeds)) + float(known.gamma) * sum(gains) / len(sets)
     assert result.selection_estimate == pytest.approx(spread) == pytest.approx(result.spread_gains.sum())
 
 

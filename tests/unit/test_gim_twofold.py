@@ -57,7 +57,7 @@ def test_optimism_is_that_of_plain_counting(random_graph, sets, k, size, agree):
     gamma = problem.known.gamma
 
     def value(i, chosen):
-        known = problem.known.own(np.array(sorted(chosen)))
+        known = problem.known.bonus(np.array(sorted(chosen)))
         return known + gamma * sum(bool(one & chosen) for one in exported[i]) / size
 
     across = (value(1, seeds[0]) + value(0, seeds[1])) / 2

@@ -53,12 +53,12 @@ def test_elements_that_count_for_something_themselves(scale, unit):
     n, k = 300, 12
     for key, count in ((0, 0), (1, 5), (2, 400)):
         sets, offsets, members = random_sets(key, n, 1, count, 9)
-        own = np.random.default_rng(key).integers(0, scale, n)
-        seeds, gains, largest = run(offsets, members, n, 1, k, worth=Worth(own, unit))
+        bonus = np.random.default_rng(key).integers(0, scale, n)
+        seeds, gains, largest = run(offsets, members, n, 1, k, worth=Worth(bonus, unit))
         chosen, left = [], [set(group) for group in sets]
         for i in range(k + 1):
             counts = np.bincount([e for group in left for e in group], minlength=n)
-            value = own + unit * counts
+            value = bonus + unit * counts
             value[chosen] = -1
             assert largest[i] == np.sort(value)[-k:].sum()
             if i < k:

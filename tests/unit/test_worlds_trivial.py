@@ -110,7 +110,7 @@ def check_quiet(graph, reverse):
                 expected *= 1 - p
         # Direct rows round a threshold to 2**-32, products down by 2**-63 each.
         slack = Fraction(4, 1 << 32) if graph.weights.scheme == "wc" else Fraction(3 * len(edges) + 1, ONE)
-        assert abs(Fraction(int(reverse.quiet[v]), ONE) - expected) <= slack
+        assert abs(Fraction(int(reverse.singleton[v]), ONE) - expected) <= slack
 
 
 @pytest.mark.parametrize(("model", "weights"), MODELS, ids=str)
@@ -123,10 +123,10 @@ def test_the_chance_of_a_trivial_set(random_graph, model, weights):
 @pytest.mark.parametrize("kinds", TARGETS)
 def test_the_mass_of_kept_sets(random_graph, model, weights, kinds):
     graph = random_graph(120, 700, 5, weights)
-    own = targets(graph.n, kinds)
-    reverse = prepare(graph, model, root_weights=own, kept=True)
-    weight = [1] * graph.n if own is None else own.tolist()
-    assert reverse.gamma == sum(w * (ONE - q) for w, q in zip(weight, reverse.quiet.tolist(), strict=True))
+    bonus = targets(graph.n, kinds)
+    reverse = prepare(graph, model, root_weights=bonus, kept=True)
+    weight = [1] * graph.n if bonus is None else bonus.tolist()
+    assert reverse.gamma == sum(w * (ONE - q) for w, q in zip(weight, reverse.singleton.tolist(), strict=True))
     collection = CpuCollection(reverse, 3)
     collection.extend(20_000)
     # Of the ids looked at, this share is kept: four standard errors.
@@ -148,7 +148,7 @@ def test_estimates_meet_the_exact_spread(make_graph, model, weights):
     for pair in combinations(range(6), 2):
         seeds = np.array(pair)
         share = int(collection.coverage(seeds)[-1]) / sets
-        estimate = float(known.own(seeds)) + float(known.gamma) * share
+        estimate = float(known.bonus(seeds)) + float(known.gamma) * share
         slack = 4 * float(known.gamma) * (share * (1 - share) / sets) ** 0.5 + 1e-6
         assert abs(estimate - float(spread(graph, pair, model))) <= slack
 
@@ -160,9 +160,9 @@ def test_certificates_hold(random_graph, p, kinds):
     wrong = 0
     for key in range(30):
         graph = random_graph(6, 8, key, Weights("const", p))
-        own = targets(graph.n, kinds)
-        result = maximise(graph, Params(k=2, epsilon=0.3, seed=key, min_sets=0, root_weights=own))
-        exact = {pair: float(spread(graph, pair, "ic", own)) for pair in combinations(range(6), 2)}
+        bonus = targets(graph.n, kinds)
+        result = maximise(graph, Params(k=2, epsilon=0.3, seed=key, min_sets=0, root_weights=bonus))
+        exact = {pair: float(spread(graph, pair, "ic", bonus)) for pair in combinations(range(6), 2)}
         reached = exact[tuple(sorted(result.seeds.tolist()))]
         best = max(exact.values())
         wrong += reached < result.lower - 1e-9 or best > result.upper + 1e-9 or reached < result.guarantee * best - 1e-9
@@ -196,7 +196,7 @@ def test_certain_edges(make_graph):
     """p = 1: what has an in-edge is never trivial, what has none always is."""
     graph = make_graph(5, [(0, 1), (1, 2), (3, 4)], Weights("const", 1.0))
     reverse = prepare(graph, "ic", kept=True)
-    assert reverse.quiet.tolist() == [ONE, 0, 0, ONE, 0] and reverse.gamma == 3 * ONE
+    assert reverse.singleton.tolist() == [ONE, 0, 0, ONE, 0] and reverse.gamma == 3 * ONE
     result = maximise(graph, Params(k=2, seed=1))
     assert result.seeds.tolist() == [0, 3] and result.spread_estimate == pytest.approx(5, abs=0.1)
 
@@ -215,14 +215,14 @@ def test_worth_in_units_is_rounded_up(random_graph):
     reverse = prepare(random_graph(50, 200, 2, Weights("const", 0.07)), "ic", kept=True)
     known = Known.of(reverse, None)
     for sets in (1, 1000, 10**8):
-        own = known.in_units(sets)
-        exact = [known.own(np.array([v])) * sets * own.unit / known.gamma for v in range(50)]
-        assert all(0 <= int(mine) - one < Decimal("1.01") for mine, one in zip(own.of(), exact, strict=True))
-        assert own.unit * sets + own.of().max() < 2**31
+        bonus = known.in_units(sets)
+        exact = [known.bonus(np.array([v])) * sets * bonus.unit / known.gamma for v in range(50)]
+        assert all(0 <= int(mine) - one < Decimal("1.01") for mine, one in zip(bonus.of(), exact, strict=True))
+        assert bonus.unit * sets + bonus.of().max() < 2**31
     everyone = np.arange(50)
-    least = sum(sorted(known.own(np.array([v])) for v in range(1, 50))[:3]) + known.own(np.array([0]))
+    least = sum(sorted(known.bonus(np.array([v])) for v in range(1, 50))[:3]) + known.bonus(np.array([0]))
     assert Decimal(0) <= least - known.least(np.array([0]), everyone[1:], 3) < Decimal("1e-12")
-    assert replace(known, quiet=None).own(everyone) == 0
+    assert replace(known, singleton=None).bonus(everyone) == 0
 
 
 @pytest.mark.parametrize("scheme", [Weights(), Weights("const", 0.3), Weights("trivalency", seed=2)], ids=str)

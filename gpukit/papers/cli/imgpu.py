@@ -47,7 +47,8 @@ class Optimisations:
         int, Option("Optimisation U: children read at a time. Same answer.", metavar="U", ge=1, le=128, panel=ABLATIONS)
     ] = 16
     by_level: Annotated[
-        bool, ablation("--by-level", "Count level by level, as the paper; each arc of an undirected edge has its own draw.")
+        bool,
+        ablation("--by-level", "Count level by level, as the paper; each arc of an undirected edge has its own draw."),
     ] = False
 
     def options(self) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit.device.arrays import Buffer
-from gpukit.diversity.contexts_cuda import Lists
+from gpukit.diversity.contexts_cuda import MemberLists
 from gpukit.diversity.egos import extract
 from gpukit.diversity.problem import Params, running
 from gpukit.diversity.scores_cuda import CudaNetwork
@@ -28,6 +28,6 @@ class NoGpuEgo:
         higher = heads > rows
         up_begin = running(np.bincount(rows[higher], minlength=len(egos.nodes)))
         kept = np.arange(max(1, len(egos.nodes)), dtype=np.int32)
-        lists = Lists(*map(Buffer, (egos.node_begin, kept, up_begin, heads[higher].astype(np.int32))))
+        lists = MemberLists(*map(Buffer, (egos.node_begin, kept, up_begin, heads[higher].astype(np.int32))))
         self._network.given = lists, Buffer(np.diff(egos.indptr[egos.node_begin]) // 2)
         return self._network.scores(vertices, params)

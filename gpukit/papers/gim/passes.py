@@ -73,7 +73,7 @@ def greedy(
     largest: list[int] = []
     while True:
         forced_next = len(seeds) < len(forced)
-        values = worth.unit * counts + (worth.own if len(worth.own) else 0)
+        values = worth.unit * counts + (worth.bonus if len(worth.bonus) else 0)
         open_values = np.where(blocked, -1, values).reshape(rounds, n)
         largest.append(-1 if forced_next or not bounds else _top(open_values, k))
         if forced_next:

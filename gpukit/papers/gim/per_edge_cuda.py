@@ -30,7 +30,7 @@ class EdgeTables(namedtuple("EdgeTables", "indptr indices accept lt_kind lt_pref
     """What the sampler reads of a graph: its in-edges, in their own order, each with its probability minus one."""
 
 
-class Space(namedtuple("Space", "visited found")):
+class SearchMemory(namedtuple("SearchMemory", "visited found")):
     """Working space of all blocks.
 
     Attributes
@@ -112,7 +112,7 @@ def _pack(space, out, owner, used, control, shared):
 
 _int, _u32, _i32, _words = "int64", "uint32[::1]", "int32[::1]", "uint64[::1]"
 TABLES = group(EdgeTables, "int64[::1]", _i32, _u32, _int, _u32, _words, _int, _int)
-SPACE = group(Space, "uint32[:, ::1]", "int32[:, ::1]")
+SPACE = group(SearchMemory, "uint32[:, ::1]", "int32[:, ::1]")
 
 
 @kernel((TABLES, SAMPLES, SPACE, OUTPUT, "int64[::1]"))
@@ -127,7 +127,7 @@ def sample_per_edge(tables, samples, space, out, control):
     ----------
     tables : EdgeTables
     samples : gpukit.worlds.reverse.Samples
-    space : Space
+    space : SearchMemory
     out : gpukit.worlds.block_cuda.Output
     control : int64 array, shape (4,)
         Zero at the start. ``OVERFLOW`` is set if a set had more than c elements or the entries were too few.
@@ -190,5 +190,5 @@ class PerEdge:
             graph.indptr.view, tables.indices, tables.accept, tables.lt_kind, tables.lt_prefix, tables.roots,
             tables.n, tables.rounds,
         )  # fmt: skip
-        work = Space(visited.view, found.view)
+        work = SearchMemory(visited.view, found.view)
         launch(sample_per_edge, blocks, self.block, edges, batch.samples, work, batch.out, batch.control)

@@ -108,21 +108,21 @@ def _find_cycles(space, left, slots):
         if work[mark + s] == 0 and work[into + s] == 0:
             work[mark + s] = 1
     cuda.syncthreads()
-    turn = 1
+    pass_ = 1
     while True:
         changed = 0
         still = int64(tid)
         for e in range(tid, left, block_size):
             a, b = work[tail + e], work[head + e]
-            if work[mark + a] == turn:
+            if work[mark + a] == pass_:
                 if cuda.atomic.add(work, into + b, int32(-1)) == 1:
-                    work[mark + b] = turn + 1
+                    work[mark + b] = pass_ + 1
                     changed = 1
             else:
                 work[tail + still], work[head + still] = a, b
                 still += block_size
         left = still
-        turn += 1
+        pass_ += 1
         if cuda.syncthreads_or(changed) == 0:
             break
     while True:

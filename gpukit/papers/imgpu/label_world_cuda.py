@@ -50,7 +50,7 @@ class Memory(NamedTuple):
     slot_of: Any
 
 
-class Space(NamedTuple):
+class WorldMemory(NamedTuple):
     """Working space of one block: where its rows start in ``work``, and its slots in ``slot_of``; its counters."""
 
     work: Any
@@ -65,7 +65,7 @@ class Space(NamedTuple):
 def space_of(memory, n, counters):
     """Return the working space of this block, with ``n`` places in ``slot_of``."""
     block = int64(cuda.blockIdx.x)
-    return Space(memory.work, memory.cap, memory.slot_of, block * ROWS * memory.cap, block * n, counters)
+    return WorldMemory(memory.work, memory.cap, memory.slot_of, block * ROWS * memory.cap, block * n, counters)
 
 
 @device

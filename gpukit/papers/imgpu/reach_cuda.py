@@ -285,11 +285,11 @@ def reach_all(space, how, count, slots, levels, partial, heaviest):
         weight_below = counters[SUM]
         cuda.syncthreads()
     # Once; in a divided world first without what the heavy component reaches, then without what reaches it.
-    for turn in range(2 if divided else 1):
+    for pass_ in range(2 if divided else 1):
         _reach_without(space, how, count, slots, levels, with_rows)
         if divided:
             for s in range(tid, slots, block_size):
-                if turn == 0:
+                if pass_ == 0:
                     if work[side + s] == 1:
                         work[at(space, REACH) + s] += weight_below
                     work[skip + s] = 1 if work[gone + s] or work[side + s] & 1 else 0

@@ -24,8 +24,8 @@ from gpukit.merit.cover_cuda import (
     MAX_CANDIDATES,
     OVER,
     RESULT,
-    Block,
-    Space,
+    BlockCandidates,
+    SelectionMemory,
     step,
 )  # fmt: skip
 from gpukit.merit.hashed_cuda import AHEAD
@@ -38,7 +38,7 @@ BUCKET_BITS = 11
 passes for one of 512."""
 
 
-class Lists(namedtuple("Lists", "starts sizes entries segments")):
+class RingSets(namedtuple("RingSets", "starts sizes entries segments")):
     """A collection: first entry in its ring and members of each set, all rings, and how many there are."""
 
 
@@ -92,11 +92,11 @@ def _list_set(ring, start, size, lane, r, marks, space):
 
 
 @device
-def _take(v, turn, space):
+def _take(v, taken_row, space):
     """Take one occurrence of a vertex out of the counts."""
     c = space.slot[v]
     if c >= 0:
-        cuda.atomic.add(space.taken, (turn, c), 1)
+        cuda.atomic.add(space.taken, (taken_row, c), 1)
     else:
         cuda.atomic.add(space.work, v, -1)
 
@@ -200,9 +200,11 @@ def _count_hits(judge, judge_high, space, found, result):
 
 
 _i32, _i64, _int = "int32[::1]", "int64[::1]", "int64"
-_lists = group(Lists, _i32, _i32, _i32, _int)
+_lists = group(RingSets, _i32, _i32, _i32, _int)
 _matrices = "int64[:, ::1]", "int32[:, ::1]"
-_space = group(Space, _i32, _i32, _i32, "uint8[::1]", _matrices[0], _i32, _i32, _i64, _i32, _i32, _matrices[1])
+_space = group(
+    SelectionMemory, _i32, _i32, _i32, "uint8[::1]", _matrices[0], _i32, _i32, _i64, _i32, _i32, _matrices[1]
+)
 
 
 @kernel((_lists, _int, _int, _i64, _lists, _int, _i64, _i32, _int, _i32, _space, _i64), max_registers=64)
@@ -215,7 +217,7 @@ def select(sets, low, high, control, judge, judge_high, judge_control, costs, b,
 
     Parameters
     ----------
-    sets, judge : Lists
+    sets, judge : RingSets
         The collection, and the judging one.
     low, high : int
         Sets counted already in ``counts``, and all that count.
@@ -228,7 +230,7 @@ def select(sets, low, high, control, judge, judge_high, judge_control, costs, b,
         Seeds at most.
     counts : int32 array, shape (n,)
         Occurrences in the sets below ``low``; at the end, in those below ``high``.
-    space : Space
+    space : SelectionMemory
     result : int64 array, shape (RESULT + 2 * b + MAX_CANDIDATES,)
         Zero at the start.
     """
@@ -245,7 +247,7 @@ def select(sets, low, high, control, judge, judge_high, judge_control, costs, b,
     best_count = cuda.shared.array(BLOCK, int64)
     best_cost = cuda.shared.array(BLOCK, int64)
     shared = cuda.shared.array(2, int64)
-    best, block = Best(best_vertex, best_count, best_cost), Block(current, names, price, marks, shared)
+    best, block = Best(best_vertex, best_count, best_cost), BlockCandidates(current, names, price, marks, shared)
     n = len(space.work)
     length = int64(len(sets.entries) // sets.segments)
     over = control[OVERFLOW] + 2 * judge_control[OVERFLOW]

@@ -18,7 +18,7 @@ FILTER_WORDS = 1 << FILTER_BITS - 5
 """Size of the filter of the dead: with 25,000 of them, it may contain one in eleven living vertices, too."""
 
 
-class Lists(namedtuple("Lists", "starts sizes roots entries")):
+class RingSets(namedtuple("RingSets", "starts sizes roots entries")):
     """The sets: first entry in its ring, members and roots of each, and all rings."""
 
 
@@ -65,7 +65,7 @@ _int = "int64"
 @kernel(
     (
         _u8, _u32, _int, _int, "uint64", *5 * (_int,),
-        group(Lists, _i32, _i32, _i32, _i32), group(Changes, _u8, _i32, _i32, _i64),
+        group(RingSets, _i32, _i32, _i32, _i32), group(Changes, _u8, _i32, _i32, _i64),
     )
 )  # fmt: skip
 def discover(dead, filter_of, living, eta, seed, root_tag, first, segments, low, high, sets, changes):

@@ -274,7 +274,7 @@ class RingSets:
     @property
     def views(self) -> Any:
         """Starts, sizes and rings for kernels, and the number of segments."""
-        return cover_cuda.Lists(self._starts.view, self._sizes.view, self._ring.view, self.segments)
+        return cover_cuda.RingSets(self._starts.view, self._sizes.view, self._ring.view, self.segments)
 
     @property
     def ring_bytes(self) -> int:
@@ -294,7 +294,7 @@ class RingSets:
         launch(discover_cuda.discover, grid, 32 if xp is np else 256,
             state.dead.view, state.filter.view, rest.living, rest.eta, self.key.seed, self.key.root_tag,
             self.first, self.segments, low, high,
-            discover_cuda.Lists(self._starts.view, self._sizes.view, self._roots.view, self._ring.view),
+            discover_cuda.RingSets(self._starts.view, self._sizes.view, self._roots.view, self._ring.view),
             discover_cuda.Changes(self._flags.view, self._load.view, self._changed.view, self._control.view),
         )  # fmt: skip
         # With one group the host need not know how many changed: blocks that find nothing to do end at once.
@@ -317,8 +317,8 @@ class RingSets:
         for group in range(groups):
             launch(kernels.update_sets, grid, self._block(grid),
                 state.edges, Remaining(state.dead.view, rest.living, rest.eta, state.living_in.view, self.raw),
-                self.key, Span(self.first, self.segments, begin, have, end), kernels.Turn(order.view, listed, group),
-                self._flags.view,
+                self.key, Span(self.first, self.segments, begin, have, end),
+                kernels.SegmentGroup(order.view, listed, group), self._flags.view,
                 Sets(self._starts.view, self._sizes.view, self._roots.view, self._cursors.view),
                 kernels.Rings(self._ring.view, self._states.view), state.visited.view, state.counts.view,
                 self._counted, self._control.view,

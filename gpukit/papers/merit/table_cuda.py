@@ -42,7 +42,7 @@ class Record(namedtuple("Record", "ring start limit")):
     """The set that a block writes: its ring, the place of its first member there, and how many there is room for."""
 
 
-class Block(namedtuple("Block", "tid size counters stage keys met marks")):
+class BlockTable(namedtuple("BlockTable", "tid size counters stage keys met marks")):
     """A thread's place in its block, and what the block holds in shared memory.
 
     Attributes

@@ -49,7 +49,7 @@ MAX_ADDED = 4 * STAGE
 """New roots of a set at most for adding to it without a bitmap."""
 
 
-class Turn(namedtuple("Turn", "order listed group")):
+class SegmentGroup(namedtuple("SegmentGroup", "order listed group")):
     """Which segments a launch takes.
 
     Attributes
@@ -309,16 +309,16 @@ def _probe(first, first_end, rest, adding, edges, remaining, key, sample, bitmap
 
 _u8, _i32, _i64, _int = "uint8[::1]", "int32[::1]", "int64[::1]", "int64"
 _span = group(rule.Span, *5 * (_int,))
-_turn, _sets = group(Turn, _i32, _int, _int), group(rule.Sets, _i32, _i32, _i32, _i64)
+_taken, _sets = group(SegmentGroup, _i32, _int, _int), group(rule.Sets, _i32, _i32, _i32, _i64)
 _rings = group(Rings, _i32, "int64[:, ::1]")
 
 
 # whole: the life of one set as a state machine; its steps are functions
 @kernel(
-    (EDGES, REMAINING, KEY, _span, _turn, _u8, _sets, _rings, "uint32[:, ::1]", _i32, _int, _i64),
+    (EDGES, REMAINING, KEY, _span, _taken, _u8, _sets, _rings, "uint32[:, ::1]", _i32, _int, _i64),
     max_registers=REGISTERS,
 )
-def update_sets(edges, remaining, key, span, turn, flags, sets, rings, visited, counts, counted, control):
+def update_sets(edges, remaining, key, span, taken, flags, sets, rings, visited, counts, counted, control):
     """Make the sets begin … end - 1 sets of the current round; those from ``have`` on are new. Any grid.
 
     Algorithms 2 and 5. Block b owns a segment, the one at group * grid + b of those listed, and its sets, one after the
@@ -333,7 +333,7 @@ def update_sets(edges, remaining, key, span, turn, flags, sets, rings, visited, 
     ----------
     edges, remaining, key, span, sets
         See :mod:`gpukit.merit.rule`.
-    turn : Turn
+    taken : SegmentGroup
     flags : uint8 array
         What happened to the sets below ``have`` (:func:`gpukit.papers.merit.discover_cuda.discover`).
     rings : Rings
@@ -352,21 +352,21 @@ def update_sets(edges, remaining, key, span, turn, flags, sets, rings, visited, 
     keys = cuda.shared.array(TABLE, int32)
     met = cuda.shared.array(TABLE, numba.int8)
     marks = cuda.shared.array(MARKS, uint32)
-    block = table.Block(tid, block_size, counters, stage, keys, met, marks)
+    block = table.BlockTable(tid, block_size, counters, stage, keys, met, marks)
     live = cuda.local.array(64, uint32)
     dead, segments, state = remaining.dead, int64(span.step), rings.state
     length = int64(len(rings.entries) // span.step)
     limit = length // 4 - HEADER
     bitmap = Bitmap(visited, int64(cuda.blockIdx.x))
-    index = int64(turn.group) * cuda.gridDim.x + bitmap.row
+    index = int64(taken.group) * cuda.gridDim.x + bitmap.row
     if tid == 0:
-        there = control[CHANGED] if len(turn.order) > 0 else int64(turn.listed)
+        there = control[CHANGED] if len(taken.order) > 0 else int64(taken.listed)
         counters[STOP] = 1 if control[OVERFLOW] != 0 or index >= there else 0
     table.clear_table(block)
     cuda.syncthreads()
     if counters[STOP] != 0:
         return
-    segment = int64(turn.order[index]) if len(turn.order) > 0 else (int64(span.begin) + index) % segments
+    segment = int64(taken.order[index]) if len(taken.order) > 0 else (int64(span.begin) + index) % segments
     ring = table.Ring(rings.entries, segment * length, length)
     head, used, kept = state[segment, HEAD], state[segment, USED], state[segment, LIVE]
     probes, grown = int64(0), int64(0)
