@@ -1,7 +1,9 @@
 """What the commands of ``gpukit merit`` and campaigns in Python share: what is asked, where it runs, and simulation."""
 
 import logging
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -50,22 +52,25 @@ def priced(values: "np.ndarray") -> "Costs":
 
 
 def use_device(
-    session: Session, params: Params, worlds: int = 1, *, make_sets: "MakeSets | None" = None
+    session: Session, params: Params, worlds: int | None = None, *, make_sets: "MakeSets | None" = None
 ) -> "tuple[Device, Params]":
     """Choose the device by the sets that campaigns need, roughly, and load compiled code there.
 
+    ``worlds`` are those of simulated campaigns, which several GPUs share; None: a real campaign, which has one GPU.
     ``make_sets`` is an argument of :func:`gpukit.merit.simulate`; None: MERIT's own collections. A batch that nobody
     named becomes the expected one, in the parameters that are returned and in those of the session.
     """
-    if session.gpus > 1:
+    if worlds is None and session.gpus > 1:
         raise UsageError(
-            f"{spelled('gpus')} is {session.gpus}; a campaign runs on one GPU, run several worlds side by side instead"
+            f"{spelled('gpus')} is {session.gpus}; a real campaign runs on one GPU: set it to 1 (simulated campaigns "
+            "share several)"
         )
     roots = session.graph.n / params.eta
     rounds = params.eta / (4 * params.size) + 5
-    work = worlds * rounds * SETS_PER_ROUND * roots * MEMBERS_PER_ROOT / params.size * 4
+    work = (worlds or 1) * rounds * SETS_PER_ROUND * roots * MEMBERS_PER_ROOT / params.size * 4
     device = session.use_device(work=work)
-    session.load(lambda: _load(session.graph, params, device, make_sets))
+    places = _places(device, worlds or 1)
+    session.load(lambda: _on_each(places, lambda one: _load(session.graph, params, one, make_sets)))
     if params.batch is None:
         from gpukit.merit.batch import expected_batch
 
@@ -77,6 +82,23 @@ def use_device(
             counted(batch, "seed"), spelled("batch"),
         )  # fmt: skip
     return device, params
+
+
+def _places(device: "Device", worlds: int) -> "list[Device]":
+    """Return where campaigns run: each GPU alone, no more than there are worlds; or the CPU."""
+    return [replace(device, gpus=(gpu,)) for gpu in device.gpus[:worlds]] or [device]
+
+
+def _on_each(places: "list[Device]", function: "Callable[[Device], None]") -> None:
+    """Call a function in each place, at once where there are several."""
+    if len(places) == 1:
+        function(places[0])
+        return
+    from gpukit.device.on_each import OnEach, quick_turns
+
+    gpus = [place.gpus[0] for place in places]
+    with quick_turns():
+        OnEach(gpus)(gpus, function, places)
 
 
 def _load(graph: "csr.Graph", asked: Params, device: "Device", make_sets: "MakeSets | None") -> None:
@@ -110,36 +132,58 @@ def simulate(
     """
     device, params = use_device(session, params, worlds, make_sets=make_sets)
     from gpukit.api.campaign_state import stored
-    from gpukit.device.timing import marker
+    from gpukit.device.timing import PhaseTimer, marker, synchroniser
     from gpukit.merit import ReplayedWorld, SimulatedWorld, factory, simulate
 
-    graph, timer = session.graph, session.timer
-    timer.mark = marker(device)  # a round is planned while sets are updated
-    found: list[tuple[int, Result]] = []
-    spent: list[dict[str, float]] = []
-    with session.progress("campaigns") as bar:
-        for number in range(worlds):
-            world = (
-                ReplayedWorld(record)
-                if record is not None
-                else SimulatedWorld(graph, params.model, params.seed, number)
-            )
+    graph, places = session.graph, _places(device, worlds)
+    ended: dict[int, tuple[Result, dict[str, float]]] = {}
+    under_way: dict[int, int] = {}
+    numbers, stopped = iter(range(worlds)), threading.Event()
 
-            def update_bar(done: int, total: int, before: int = number) -> None:
-                bar(before * total + done, worlds * total)
+    def work(place: "Device") -> None:
+        """Run one campaign after another, with the times of the session unless several run at once."""
+        timer = session.timer if len(places) == 1 else PhaseTimer(synchroniser(place))
+        timer.mark = marker(place)  # a round is planned while sets are updated
+        try:
+            for number in numbers:
+                play(place, number, timer)
+        except BaseException:
+            list(numbers)  # no others are begun
+            raise
 
-            before_it = timer.seconds()
-            result = simulate(
-                graph, params, world, device, tables=session.tables, timer=timer, progress=update_bar,
-                make_sets=make_sets or factory.make_sets,
-            )  # fmt: skip
-            found.append((number if record is None else -1, result))
-            after_it = timer.seconds()
-            spent.append({phase: round(after_it.get(phase, 0.0) - before_it.get(phase, 0.0), 6) for phase in PHASES})
+    def play(place: "Device", number: int, timer: PhaseTimer) -> None:
+        world = (
+            ReplayedWorld(record) if record is not None else SimulatedWorld(graph, params.model, params.seed, number)
+        )
+
+        def update_bar(done: int, total: int) -> None:
+            if stopped.is_set():
+                raise KeyboardInterrupt
+            under_way[number] = done
+            bar(len(ended) * total + sum(under_way.values()), worlds * total)
+
+        before = timer.seconds()
+        result = simulate(
+            graph, params, world, place, tables=session.tables, timer=timer, progress=update_bar,
+            make_sets=make_sets or factory.make_sets,
+        )  # fmt: skip
+        after = timer.seconds()
+        seconds = {phase: round(after.get(phase, 0.0) - before.get(phase, 0.0), 6) for phase in PHASES}
+        ended[number] = result, seconds
+        under_way.pop(number, None)
+
+    with session.progress("campaigns") as bar, session.phase("campaigns") if len(places) > 1 else nullcontext():
+        try:
+            _on_each(places, work)
+        except BaseException:
+            stopped.set()  # campaigns under way end with their round
+            raise
+    results = [ended[number] for number in range(worlds)]
+    found = [(number if record is None else -1, result) for number, (result, _) in enumerate(results)]
     tell_of_first([result.rounds[0] for _, result in found], params.eta)
     with session.phase("write"):
         artifact = stored(session, params, found[0][1].costs, [(number, result.rounds) for number, result in found])
-        return artifact, found, spent
+        return artifact, found, [seconds for _, seconds in results]
 
 
 def tell_of_first(rounds: "Sequence[Round]", eta: int) -> None:

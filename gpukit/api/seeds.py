@@ -155,7 +155,7 @@ def simulate(session: Session, params: WorldParams, **options: Any) -> "tuple[Ar
     from gpukit.imgpu.problem import check
 
     graph = session.graph
-    device = use_one_gpu(session, params.worlds or USUAL_WORLDS, params.k if params.fresh else 2)
+    device = use_device(session, params.worlds or USUAL_WORLDS, params.k if params.fresh else 2)
     check(graph, params.k)
     session.load(lambda: maximise(graph, replace(params, k=1, worlds=2), device, **options))
     start = session.timer.seconds()["total"]
@@ -180,15 +180,12 @@ def laps(session: Session, start: float) -> list[float]:
     return [round(lap - start, 6) for lap in session.timer.laps]
 
 
-def use_one_gpu(session: Session, worlds: int, passes: int) -> "Device":
-    """Choose the device, one GPU at most, by the vertex and edge visits of a run, roughly."""
+def use_device(session: Session, worlds: int, passes: int) -> "Device":
+    """Choose the device of IMGPU by the vertex and edge visits of a run, roughly."""
     graph = session.graph
     scheme, p = graph.weights.scheme, graph.weights.p
     live = graph.m * p if p is not None else graph.n if scheme == "wc" else 0.04 * graph.m
-    device = session.use_device(work=live * max(worlds, 1) * passes * VISITS)
-    if len(device.gpus) > 1:
-        raise UsageError(f"{spelled('gpus')} is {session.gpus}; imgpu runs on one GPU")
-    return device
+    return session.use_device(work=live * max(worlds, 1) * passes * VISITS)
 
 
 def _load(graph: "Graph", params: Params, device: "Device", methods: "Methods") -> None:

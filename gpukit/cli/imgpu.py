@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from gpukit.api import needs
-from gpukit.api.seeds import simulate, use_one_gpu
+from gpukit.api.seeds import simulate, use_device
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.options import GraphArgument, WorldsOption
@@ -60,7 +60,7 @@ def reach(
     graph, _ = run.read_graph(graph_file)
     if graph.n == 0:
         raise InputError("the graph has no vertices, so there is nothing to count")
-    device = use_one_gpu(run, worlds, 1)
+    device = use_device(run, worlds, 1)
     with run.phase("load"):
         from gpukit.imgpu.run import make_worlds
         from gpukit.worlds.blocks import prepare_blocks

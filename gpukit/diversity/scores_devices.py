@@ -1,16 +1,15 @@
 """Scores on several GPUs: each has the whole network, the vertices are shared (section 6 of the paper)."""
 
-import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gpukit.device.arrays import Buffer, copy, on_gpu, wait_for_gpu, xp
+from gpukit.device.on_each import quick_turns
 from gpukit.device.shape import kernels_in_turn
 from gpukit.diversity import balance
 from gpukit.diversity.problem import Contexts, Params, Progress, running
@@ -19,26 +18,12 @@ from gpukit.graph.csr import Graph
 
 _turn = kernels_in_turn()
 
-SWITCH = 1e-4
-"""Seconds that a thread may keep others from running Python while there is one per GPU: a GPU waits for its own."""
-
 LEAST = 0.2
 """Seconds that a batch should take at least, by the cost model: it has launches, and an end with few blocks at work.
 The model times few vertices at once, so work that it takes for 0.2 s is done in about 20 ms."""
 
 HEAD, GROUPS = 512, 64
 """Vertices of most ego edges that are tasks of their own; the others are dealt to so many tasks of like cost."""
-
-
-@contextmanager
-def _quick_turns() -> Iterator[None]:
-    """Let threads take turns sooner than Python does by itself (5 ms); the simulator's do not bear it."""
-    usual = sys.getswitchinterval()
-    sys.setswitchinterval(usual if xp is np else SWITCH)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(usual)
 
 
 class _Part:
@@ -178,7 +163,7 @@ class MultiCudaNetwork:
         first = self._parts[0]
         return first(first.network.contexts, vertices, counts, params)
 
-    @_quick_turns()
+    @quick_turns()
     def scores(self, vertices: np.ndarray, params: Params, progress: Progress | None = None) -> np.ndarray:
         """Return the number of contexts of each vertex (int32)."""
         if not len(vertices):

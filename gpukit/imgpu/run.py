@@ -75,6 +75,10 @@ def make_worlds(ready: ArcBlocks, seed: int, device: Device | None = None, **opt
         from gpukit.imgpu.worlds_cpu import CpuWorlds
 
         return CpuWorlds(ready, seed, device.threads if device is not None else 1, **options)
+    if len(device.gpus) > 1:
+        from gpukit.imgpu.worlds_devices import MultiCudaWorlds
+
+        return MultiCudaWorlds(ready, seed, device.gpus, **options)
     from gpukit.imgpu.worlds_cuda import CudaWorlds
 
     return CudaWorlds(ready, seed, **options)

@@ -1,6 +1,6 @@
 """IMGPU on a GPU: the sums and seeds of ``worlds_cpu.py``, to the bit."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from gpukit.device.arrays import (
     Buffer,
     OutOfMemory,
+    begin_to_read,
     device_attribute,
     for_launch,
     free_memory,
@@ -80,7 +81,7 @@ class CudaWorlds:
         none = np.empty(0, np.int32)
         self._none = Buffer(none)
         self.nowhere = for_launch(Kept(none, none, np.empty(0, np.int64), none, np.empty(0, np.int64)))
-        self._drop()
+        self.drop()
 
     def _make_room(self, arcs: int) -> None:
         """Make working space for worlds of so many live arcs."""
@@ -210,10 +211,10 @@ class CudaWorlds:
         try:
             return self._keep(first, count, progress)
         except OutOfMemory:  # somebody else took what was free when the budget was made
-            self._drop()
+            self.drop()
             return None
 
-    def _drop(self) -> None:
+    def drop(self) -> None:
         """Give up the worlds that are kept."""
         self._kept: tuple[Kept, Any] | None = None  # and the state of their slots; not where the graph is paired
         self._range, self._chosen = (0, 0), list[int]()
@@ -222,7 +223,7 @@ class CudaWorlds:
 
     def _keep(self, first: int, count: int, progress: Progress | None) -> np.ndarray | None:
         """Do what :meth:`keep` promises where the memory of the budget is there."""
-        self._drop()  # before there are new ones
+        self.drop()  # before there are new ones
         mean = self.ready.mean_live
         arcs = int((2 if self.ready.paired else 1) * (count * mean + 8 * (count * mean) ** 0.5 + 64))
         slots = int(min(self.ready.n * count, 2 * arcs))
@@ -282,6 +283,10 @@ class CudaWorlds:
 
     def evaluate(self, vertices: Sequence[int]) -> list[int]:
         """Return what each vertex adds to the seeds chosen so far, over the worlds that are kept."""
+        return self.begin_to_evaluate(vertices)()
+
+    def begin_to_evaluate(self, vertices: Sequence[int]) -> Callable[[], list[int]]:
+        """Begin :meth:`evaluate`; return what waits for it and returns its result."""
         sizes = np.array([self._starts[v + 1] - self._starts[v] for v in vertices])
         items = np.concatenate([[0], np.cumsum(sizes)])
         count = int(items[-1])
@@ -293,7 +298,8 @@ class CudaWorlds:
         )  # fmt: skip
         how = self._search_shape(count // fixed_cuda.LEFT)
         launch(fixed_cuda.evaluate_long, *how, self._slots, self._room, totals.view, left.view)
-        return (totals.host()[:-1] + (self._range[1] - sizes)).tolist()
+        read, worlds = begin_to_read(totals.array), self._range[1]
+        return lambda: (read()[0][:-1] + (worlds - sizes)).tolist()
 
     def choose(self, vertex: int) -> None:
         """Make a vertex a seed in the worlds that are kept."""

@@ -1,12 +1,10 @@
 """An RR collection drawn by several GPUs: the sets, seeds and counts of the CPU collection."""
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from gpukit.device.arrays import on_gpu, wait_for_gpu, xp
+from gpukit.device.on_each import OnEach
 from gpukit.worlds.collection import Report, Sampler
 from gpukit.worlds.collection_cuda import CudaCollection
 from gpukit.worlds.graph_cuda import DeviceGraph, placement
@@ -41,8 +39,7 @@ class MultiCudaCollection(CudaCollection):
         ending: Ending = NEVER,
     ) -> None:
         self._gpus, distinct = tuple(gpus), list(dict.fromkeys(gpus))
-        # A thread per GPU: parts on one share its working space. The simulator runs one kernel at a time.
-        self._pool = ThreadPoolExecutor(1 if xp is np else len(distinct))
+        self._on_each = OnEach(gpus)
         if graphs is None:
             placed = placement(reverse, self._gpus)
             made = self._on_each(distinct, lambda: DeviceGraph(reverse, placed))
@@ -55,17 +52,6 @@ class MultiCudaCollection(CudaCollection):
         self._parts = self._on_each(self._gpus, part, [graphs[gpu] for gpu in self._gpus])
         graph = graphs[self._gpus[0]]
         super().__init__(reverse, seed, first, sampler=sampler, memory=memory, graph=graph, ending=ending)
-
-    def _on_each(self, gpus: Sequence[int], function: Callable, *arguments: Sequence) -> list:
-        """Call ``function`` once per GPU, in a thread where that GPU is current."""
-
-        def call(gpu: int, *rest: Any) -> Any:
-            with on_gpu(gpu):
-                result = function(*rest)
-                wait_for_gpu()
-                return result
-
-        return list(self._pool.map(call, gpus, *arguments))
 
     def append(self, low: int, count: int, report: Report | None = None) -> None:
         """Draw a part of the sets on each GPU, and number them on."""

@@ -175,7 +175,6 @@ def test_who_has_no_cost_costs_1(run, record, folder, graph):
             2,
             "--lt-residual belongs to --model lt",
         ),
-        (["--eta", "5", "--gpus", "2"], 2, "--gpus is 2"),
         (["--eta", "5", "--replay", "bad.txt"], 3, "line 1"),
         (["--eta", "5", "--replay", "absent.txt"], 3, "absent.txt"),
         (["--eta", "60", "--replay", "short.txt"], 3, "record"),

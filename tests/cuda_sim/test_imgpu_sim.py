@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from oracles.reach import marginal_reach
 
-from gpukit.errors import DeviceError
+from gpukit.errors import DeviceError, UsageError
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
 from gpukit.imgpu import Params, maximise, run
@@ -338,3 +338,48 @@ def test_as_many_worlds_as_on_the_cpu(simulator, random_graph, monkeypatch):
     assert (cpu.seeds.tolist(), cpu.gains.tolist()) == (gpu.seeds.tolist(), gpu.gains.tolist())
     assert (cpu.worlds, cpu.optimism, cpu.spread_estimate) == (gpu.worlds, gpu.optimism, gpu.spread_estimate)
     assert cpu.worlds == 4 and min(cpu.optimism) > 0
+
+
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_several_gpus(simulator, random_graph, monkeypatch, count):
+    """Three worlds over GPUs, also more of them: worlds that are kept, drawn anew, and drawn again for want of room."""
+    from gpukit.imgpu import worlds_devices
+
+    graph, several = random_graph(12, 25, 3, Weights("const", 0.3)), replace(simulator, gpus=(0,) * count)
+    keep = worlds_devices.CudaWorlds.keep
+
+    def short(self, first, *arguments):
+        return keep(self, first, *arguments) if first == 0 else None
+
+    for fresh, kept in ((False, keep), (True, keep), (False, short)):
+        monkeypatch.setattr(worlds_devices.CudaWorlds, "keep", kept)
+        params = Params(2, 3, fresh, seed=5)
+        cpu, gpu = maximise(graph, params), maximise(graph, params, several)
+        assert (cpu.seeds.tolist(), cpu.gains.tolist()) == (gpu.seeds.tolist(), gpu.gains.tolist())
+        assert (cpu.spread_estimate, cpu.stderr) == (gpu.spread_estimate, gpu.stderr)
+        assert gpu.streamed == (kept is short)
+
+
+def test_gpus_share_the_worlds_evenly(simulator, random_graph):
+    """Ranges that follow each other, and the progress of all."""
+    from gpukit.imgpu.worlds_devices import MultiCudaWorlds
+
+    ready = prepare_blocks(random_graph(8, 12, 3, Weights("const", 0.3)))
+    cpu, gpus, told = CpuWorlds(ready, 9), MultiCudaWorlds(ready, 9, (0, 0, 0)), []
+    assert np.array_equal(cpu.reached(2**47, 8, [1]), gpus.reached(2**47, 8, [1], lambda *done: told.append(done)))
+    assert told == [(2, 8), (5, 8), (8, 8)]
+    assert np.array_equal(cpu.keep(4, 5), gpus.keep(4, 5))
+    assert [part._range for part in gpus._parts] == [(4, 1), (5, 2), (7, 2)]
+    gpus.choose(3)
+    assert np.array_equal(cpu.gains(4, 5, [3]), gpus.gains(4, 5, [3]))
+    cpu.choose(3)
+    assert cpu.evaluate([0, 1, 2]) == gpus.evaluate([0, 1, 2])
+    assert np.array_equal(cpu.keep(0, 1), gpus.keep(0, 1)) and len(gpus._kept) == 1
+
+
+def test_levels_are_counted_on_one_gpu(simulator, random_graph):
+    from gpukit.papers.imgpu.levels import make_worlds
+
+    ready = prepare_blocks(random_graph(8, 12, 3, Weights("const", 0.3)))
+    with pytest.raises(UsageError, match="counted by level on one GPU"):
+        make_worlds(ready, 9, replace(simulator, gpus=(0, 0)))

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from gpukit.device.select import detect
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
 from gpukit.imgpu import Params, maximise
@@ -148,6 +149,17 @@ def test_seeds_equal_the_cpu(random_graph, gpu, kind, options):
         cpu, found = maximise(graph, params), maximise(graph, params, gpu, **options)
         assert (cpu.seeds.tolist(), cpu.gains.tolist()) == (found.seeds.tolist(), found.gains.tolist())
         assert (cpu.spread_estimate, cpu.stderr) == (found.spread_estimate, found.stderr)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_several_gpus_give_the_same(random_graph, gpu, count):
+    """On one GPU the parts share it; with more, each has its own. Three worlds are fewer than four parts."""
+    gpus = tuple(range(count + 1)) if len(detect()[0]) > count else (0,) * (count + 1)
+    graph, several = random_graph(1500, 9000, 1, Weights("const", 0.1)), replace(gpu, gpus=gpus)
+    for params in (Params(20, 3000, seed=5), Params(5, 300, True, seed=5), Params(2, 3, seed=5), Params(3, seed=5)):
+        one, found = maximise(graph, params, gpu), maximise(graph, params, several)
+        assert (one.seeds.tolist(), one.gains.tolist()) == (found.seeds.tolist(), found.gains.tolist())
+        assert (one.spread_estimate, one.stderr, one.worlds) == (found.spread_estimate, found.stderr, found.worlds)
 
 
 def test_worlds_larger_than_their_place(random_graph, gpu):

@@ -8,6 +8,8 @@ import pytest
 from oracles.selection import check_same_selection
 
 from gpukit.artifacts import write_graph
+from gpukit.cli.app import main
+from gpukit.device.select import detect
 from gpukit.errors import DeviceError
 from gpukit.graph.csr import Weights
 from gpukit.merit import Costs, Params, SimulatedWorld
@@ -196,6 +198,18 @@ def test_campaigns(random_graph, gpu, params, storage):
             assert (one.coverage_upper, one.refused, one.judged) == (other.coverage_upper, other.refused, other.judged)
         assert cuda.members == cpu.members or params.update != "coupled"
         assert 0 < cuda.memory <= cuda.planned_memory
+
+
+def test_worlds_over_several_gpus_give_the_same_file(random_graph, tmp_path):
+    """Needs two GPUs: campaigns of five worlds, on one and on two."""
+    if len(detect()[0]) < 2:
+        pytest.skip("needs two GPUs")
+    write_graph(tmp_path / "G.h5", random_graph(3000, 20_000, 6, Weights()))
+    words = ["merit", "run", str(tmp_path / "G.h5"), "--eta", "300", "--batch", "8", "--worlds", "5"]
+    for gpus in (2, 1):  # the first call says how many GPUs the process has
+        out = ["--device", "cuda", "--gpus", str(gpus), "--out", str(tmp_path / f"{gpus}.h5")]
+        assert main([*words, *out]) == 0
+    assert (tmp_path / "1.h5").read_bytes() == (tmp_path / "2.h5").read_bytes()
 
 
 def test_a_profiler_counts_the_campaigns(random_graph, tmp_path):

@@ -90,7 +90,7 @@ ASKED = config["device"] if ON_GPU else "cpu"
 GPU_DEVICE = "cuda" if ON_GPU and detect()[0] and not package_problem() else ASKED
 DEVICE = GPU_DEVICE if PAPER else ASKED
 GPUS = config["gpus"] if ON_GPU else 0
-ONE_GPU = min(GPUS, 1)  # of systems that know no more
+ONE_GPU = min(GPUS, 1)  # of what has one GPU, or has work for one
 THREADS = 0 if ON_GPU else config["threads"]
 # Without a GPU FORA+ runs on the CPU anyway.
 RANKINGS = ["kpar", *(one for one in config["kpar"]["baselines"] if ON_GPU or one != "fora-cpu")]

@@ -1,0 +1,90 @@
+"""IMGPU on several GPUs: they share the worlds, and what each counts is added up; the sums of ``worlds_cpu.py``."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpukit.device.arrays import on_gpu
+from gpukit.device.on_each import OnEach
+from gpukit.imgpu.problem import Progress
+from gpukit.imgpu.worlds_cuda import CudaWorlds
+from gpukit.worlds.blocks import ArcBlocks
+
+
+class MultiCudaWorlds:
+    """The worlds of a graph on several GPUs; methods as in :class:`gpukit.imgpu.worlds_cpu.CpuWorlds`.
+
+    Each GPU has a copy of the graph, and draws, keeps and searches consecutive worlds, as many as the others or one
+    more. Where there are fewer worlds than GPUs, the last GPUs have none.
+
+    Parameters
+    ----------
+    ready, seed
+        As for :class:`CudaWorlds`.
+    gpus : sequence of int
+        CUDA device numbers, at least one.
+    **options
+        Further arguments of :class:`CudaWorlds`; ``memory`` counts for each GPU.
+    """
+
+    batch = CudaWorlds.batch
+
+    def __init__(self, ready: ArcBlocks, seed: int, gpus: Sequence[int], **options: Any) -> None:
+        self._gpus, self._on_each = tuple(gpus), OnEach(gpus)
+        self._parts = self._on_each(self._gpus, lambda: CudaWorlds(ready, seed, **options))
+        self._kept: list[CudaWorlds] = []
+
+    def _share(self, method: Callable, first: int, count: int, *arguments: Any, progress: Progress | None) -> list[Any]:
+        """Call a method of :class:`CudaWorlds` on each GPU with its worlds, and return the results in order."""
+        used = min(len(self._parts), count)
+        bounds, done = [first + count * place // used for place in range(used + 1)], [0] * used
+
+        def work(place: int) -> Any:
+            def advance(some: int, _: int) -> None:
+                done[place] = some
+                if progress is not None:
+                    progress(sum(done), count)
+
+            low, high = bounds[place : place + 2]
+            return method(self._parts[place], low, high - low, *arguments, advance)
+
+        return self._on_each(self._gpus[:used], work, range(used))
+
+    def gains(self, first: int, count: int, seeds: Sequence[int], progress: Progress | None = None) -> np.ndarray:
+        """Return what each vertex adds to the reach of the seeds, summed over worlds first … (int64; 0 for seeds)."""
+        return sum(self._share(CudaWorlds.gains, first, count, seeds, progress=progress))
+
+    def reached(self, first: int, count: int, seeds: Sequence[int], progress: Progress | None = None) -> np.ndarray:
+        """Return how many vertices the seeds reach in each of the worlds (int64)."""
+        return np.concatenate(self._share(CudaWorlds.reached, first, count, seeds, progress=progress))
+
+    def keep(self, first: int, count: int, progress: Progress | None = None) -> np.ndarray | None:
+        """Draw worlds, keep them, and return the gains of all vertices; None if one GPU has no room for its share."""
+        self.drop()  # before there are new ones
+        found = self._share(CudaWorlds.keep, first, count, progress=progress)
+        if any(one is None for one in found):
+            self.drop()
+            return None
+        self._kept = self._parts[: len(found)]
+        return sum(found)
+
+    def drop(self) -> None:
+        """Give up the worlds that are kept."""
+        self._kept = []
+        for part in self._parts:
+            part.drop()
+
+    def evaluate(self, vertices: Sequence[int]) -> list[int]:
+        """Return what each vertex adds to the seeds chosen so far, over the worlds that are kept."""
+        begun = []
+        for gpu, part in zip(self._gpus, self._kept, strict=False):
+            with on_gpu(gpu):
+                begun.append(part.begin_to_evaluate(vertices))
+        return [sum(gains) for gains in zip(*(wait() for wait in begun), strict=True)]
+
+    def choose(self, vertex: int) -> None:
+        """Make a vertex a seed in the worlds that are kept."""
+        for gpu, part in zip(self._gpus, self._kept, strict=False):
+            with on_gpu(gpu):
+                part.choose(vertex)
