@@ -7,6 +7,7 @@ import numpy as np
 
 from gpukit.device.arrays import Buffer, for_launch, free_memory, on_gpu
 from gpukit.device.launch import cooperative_grid, launch
+from gpukit.device.on_each import OnEach
 from gpukit.device.placing import Placement
 from gpukit.device.select import simulated
 from gpukit.device.shape import shape
@@ -74,10 +75,12 @@ def run_on_gpus(
     """
     values = np.empty((runs, len(plan.stage_rounds)), np.int64)
     made, placement = (_ic_state, _ic_placement) if plan.model == "ic" else (_lt_state, _lt_placement)
-    placed, states = placement(plan, gpus), []
-    for gpu in gpus:
-        with on_gpu(gpu):
-            states.append(made(plan, placed.here(), -(-runs // len(gpus)), gpu, blocks, threads))
+    placed = placement(plan, gpus)
+
+    def state_on(gpu: int) -> _State:
+        return made(plan, placed.here(), -(-runs // len(gpus)), gpu, blocks, threads)
+
+    states = OnEach(gpus)(gpus, state_on, gpus)
 
     def run_batch(state: _State, start: int, count: int) -> None:
         with on_gpu(state.gpu):
