@@ -9,7 +9,6 @@ more than the tolerance. A command that the older version does not know has no v
 """
 
 import argparse
-import hashlib
 import json
 import os
 import resource
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gpukit.files import write_text
+from gpukit.papers.bench.machine import kernels_of
 
 HELD = tomllib.loads((Path(__file__).parent / "held.toml").read_text("utf-8"))
 DATA = Path(__file__).parents[1] / "data"
@@ -87,16 +87,6 @@ def main() -> int:
 def rooms_of(line: dict[str, Any]) -> list[str]:
     """Return the rooms of the package whose kernels a line runs on a GPU."""
     return line.get("rooms", [])
-
-
-def kernels_of(room: str) -> str:
-    """Return a digest of all that the code of a room's kernels can contain, without compiling them."""
-    from gpukit.device.build import modules, signatures_of
-    from gpukit.device.store import key_of
-
-    names = [name for name in modules() if name.startswith(f"gpukit.{room}.")]
-    keys = sorted(key_of(signature) for name in names for signature in signatures_of(name))
-    return hashlib.sha256("\n".join(keys).encode()).hexdigest()[:16]
 
 
 def changed(record: dict[str, Any]) -> list[str]:

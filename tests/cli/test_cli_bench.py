@@ -82,7 +82,7 @@ def test_records_of_every_benchmark_compare(run, record, folder, name):
     first = record(*words, "--out", "old.json")
     kept = json.loads((folder / "old.json").read_text())
     assert kept == {key: first[key] for key in kept}
-    assert kept["benchmark"] == name and kept["device"]["kind"] == "cpu" and kept["versions"]["numba"]
+    assert kept["benchmark"] == name and kept["device"]["kind"] == "cpu" and kept["versions"]["numba"] and kept["date"]
     typed = " ".join(map(str, COMMANDS[name]))
     assert kept["command"] == f"gpukit papers bench {name} G.h5 {typed} --device cpu --threads 1 --out old.json --json"
     assert {one["graph"]["name"] for one in kept["runs"]} == {"G"} and kept["runs"][0]["graph"]["weights"] == "wc"

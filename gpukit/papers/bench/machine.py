@@ -1,5 +1,6 @@
 """The machine under a benchmark: how fast its memory copies, how much of it was held, and how long calls take."""
 
+import hashlib
 import time
 from collections.abc import Callable, Sequence
 from statistics import median
@@ -11,6 +12,26 @@ from gpukit.device.select import Device
 from gpukit.device.timing import PhaseTimer, marker, synchroniser
 
 COPY_BYTES = 1 << 30
+
+
+ROOMS = {
+    "gim": ("worlds",),
+    "imgpu": ("imgpu", "worlds"),
+    "kpar": ("kpar",),
+    "merit": ("merit", "worlds"),
+    "diversity": ("diversity",),
+}
+"""Rooms of the package whose kernels each system runs."""
+
+
+def kernels_of(room: str) -> str:
+    """Return a digest of all that the code of a room's kernels can contain, without compiling them."""
+    from gpukit.device.build import modules, signatures_of
+    from gpukit.device.store import key_of
+
+    names = [name for name in modules() if name.startswith(f"gpukit.{room}.")]
+    keys = sorted(key_of(signature) for name in names for signature in signatures_of(name))
+    return hashlib.sha256("\n".join(keys).encode()).hexdigest()[:16]
 
 
 def copy_bandwidth(device: Device) -> float:

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -50,7 +51,12 @@ class Record:
         self.old = None if compare is None else _read_old(compare, benchmark, run.device)
         words = get_current_context().obj  # of the command line
         self.header: dict[str, Any] = {"benchmark": benchmark, "command": command_line("gpukit", words)}
-        self.header |= {"device": run.device.record(), "versions": versions(), **(header or {})}
+        self.header |= {"date": time.strftime("%Y-%m-%d"), "device": run.device.record(), "versions": versions()}
+        if run.device.kind == "cuda":
+            from gpukit.papers.bench.machine import ROOMS, kernels_of
+
+            self.header["kernels"] = {room: kernels_of(room) for room in ROOMS.get(benchmark.partition("-")[0], ())}
+        self.header |= header or {}
         self.runs: list[dict[str, Any]] = []
         self.lines: dict[str, str] = {}
 
