@@ -11,6 +11,7 @@
 # make reliability  the counts of both into docs/reliability.md
 # make docs   the documentation as a site: site/index.html
 # make lock   the exact versions that all of these install, in requirements.lock (needs uv)
+# make figures   the measured figures of README and docs, from the records in benchmarks/results
 # make reproduction   what held of the papers' claims, by the recorded rows, into docs/reproduction.md and README.md
 # make schema rewrites the configuration's schema and its documentation from their one description
 # Needs make and Python 3.11 or newer; another interpreter: make PYTHON=python3.12 demo
@@ -22,7 +23,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check -c requirements.lock
 RUN := PATH="$(abspath $(BIN)):$$PATH"
 
-.PHONY: demo test test-all test-plain lint docs lock kernels gpu-test gpu-sanitize held bench papers reproduction schema fault fuzz reliability clean
+.PHONY: demo test test-all test-plain lint docs lock kernels gpu-test gpu-sanitize held bench papers figures reproduction schema fault fuzz reliability clean
 
 demo: $(VENV)/.stamp-demo
 	$(RUN) snakemake --cores all
@@ -49,6 +50,7 @@ lint: $(VENV)/.stamp-dev
 	$(RUN) mypy
 	$(RUN) snakefmt --check Snakefile workflow
 	$(RUN) snakemake --lint
+	$(RUN) python benchmarks/figures.py --check
 	$(RUN) $(SITE)
 
 # The theme tells of another project on every run unless it is asked not to.
@@ -103,6 +105,9 @@ results/bench/%.h5: $$(wildcard data/$$*.txt.*) | $(VENV)/.stamp-demo
 PAPERS := $(notdir $(basename $(wildcard config/paper/*.yaml)))
 
 papers: $(PAPERS:%=results/paper/%/report.html)
+
+figures: $(VENV)/.stamp-demo
+	$(RUN) python benchmarks/figures.py
 
 # The rows of a run at small scale, as they are recorded, and those at full scale of graphs that ship with the project;
 # `make reproduction RECORDED=results/paper` takes those made here.
