@@ -836,6 +836,30 @@ def first_run(made: Block) -> None:
     made.table(("soc-Epinions1, whole process on one H200", "first run", "later"), rows)
 
 
+@block
+def start_parts(made: Block) -> None:
+    """Where the CPU time of a short command goes."""
+    name = "start-parts-cpu"
+    spent = record(name)["cpu_ms"]
+    said = {
+        "python": "Python itself",
+        "typer": "Typer, the command line",
+        "numpy": "NumPy",
+        "h5py": "h5py",
+        "numba": "Numba",
+        "gpukit": "gpukit's modules",
+        "compiled code": "loading compiled code",
+        "work": "reading, sampling, choosing, writing",
+    }
+    total = sum(spent.values())
+    rows = [
+        [said[part], made.of(name, "{:.0f} ms", ms), made.of(name, "{:.0f} %", 100 * ms / total)]
+        for part, ms in spent.items()
+    ]
+    rows.append(["all", made.of(name, "{:.0f} ms", total), ""])
+    made.table(("what", "CPU time", "share"), rows)
+
+
 # docs/serve.md
 
 
