@@ -260,7 +260,8 @@ def read_edges(
         Of a repeated edge ``sum`` adds the counts, ``max`` (or ``merge``) takes the largest weight, ``first`` that of
         the first line, and ``combine`` takes each as a chance. By default ``sum`` with ``scale``, else ``max``.
     scale : str, optional
-        Make probabilities of counts: ``max`` divides by the largest, ``in-sum`` by the sum of those into the head.
+        Make probabilities of counts: ``max`` divides by the largest, ``in-sum`` by the sum of those into the head, and
+        a number, as a text, by that.
     vertices : int, optional
         The ids are 0 … N-1, also those without edges.
     dataset : str, optional

@@ -1,5 +1,6 @@
 """From an edge list to a :class:`Graph`: compact ids, drop loops, merge parallel edges, sort rows, transpose."""
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
@@ -10,6 +11,7 @@ from gpukit.errors import InputError, UsageError
 from gpukit.graph.csr import DRAWN, EXPLICIT, MAX_EDGES, MAX_VERTICES, Graph, Weights
 from gpukit.graph.kernels import combine_groups, mark_ends, merge_keys, pack_keys, transpose_rows
 from gpukit.graph.labels import Labels
+from gpukit.graph.lines import NUMBER
 from gpukit.graph.memory import check_building
 from gpukit.graph.pairs import keys_behind
 from gpukit.graph.probabilities import (
@@ -73,9 +75,9 @@ def build_graph(
         Number of vertices, with ``ids=False``; by default one more than the largest in use.
     labels : Labels or None
         Names of the vertices, of which ``u`` and ``v`` hold positions; ``ids`` and ``n`` do not count then.
-    scale : {"max", "in-sum"} or None
-        Makes probabilities of weights: w / max w, or w / the sum of the weights into the head. Parallel edges are made
-        one before, but for those that combine, which count each.
+    scale : str or None
+        Makes probabilities of weights: ``max``: w / max w; ``in-sum``: w / the sum of the weights into the head; a
+        number: w / that. Parallel edges are made one before, but for those that combine, which count each.
     transpose : bool
         Whether to keep the in-edges as well.
     facts : dict or None
@@ -110,8 +112,10 @@ def build_graph(
             f"{spelled('parallel_edges', 'sum')} adds counts, and needs {spelled('scale')} to make probabilities of "
             "them; give both"
         )
-    if scale is not None and (weights.scheme != "file" or scale not in ("max", "in-sum")):
-        raise UsageError(f"{spelled('scale')} is {scale!r}; max and in-sum are allowed, with weights from the file")
+    if scale is not None and (weights.scheme != "file" or not is_scale(scale)):
+        raise UsageError(
+            f"{spelled('scale')} is {scale!r}; max, in-sum and a number above 0 are allowed, with weights from the file"
+        )
     facts = {"lines": len(u)} | ({"scale": scale} if scale else {}) | (facts or {})
     if labels is not None:
         ids, n = False, len(labels)
@@ -134,6 +138,11 @@ def build_graph(
     graph = _with_in_edges(graph, rows.room) if transpose else graph
     facts.update(degree_facts(graph))
     return graph
+
+
+def is_scale(scale: str) -> bool:
+    """Say whether a text is what weights can be scaled by."""
+    return scale in ("max", "in-sum") or (NUMBER.fullmatch(scale) is not None and 0 < float(scale) < math.inf)
 
 
 class _Listed(NamedTuple):

@@ -81,7 +81,7 @@ def stored(p: np.ndarray) -> np.ndarray:
 
 
 def scaled(w: np.ndarray, heads: np.ndarray, n: int, scale: str) -> np.ndarray:
-    """Return the probabilities that weights of edges stand for: their share of the largest, or of those into the head.
+    """Return the probabilities of weights: their share of the largest, of those into the head, or of a number.
 
     Parameters
     ----------
@@ -90,8 +90,20 @@ def scaled(w: np.ndarray, heads: np.ndarray, n: int, scale: str) -> np.ndarray:
     heads : integer array, shape (m,)
     n : int
         Number of vertices.
-    scale : {"max", "in-sum"}
+    scale : str
+        ``max``, ``in-sum`` or the number.
+
+    Raises
+    ------
+    InputError
+        If a weight is above the number, or a sum is no number.
     """
+    if scale not in ("max", "in-sum"):
+        if w.max(initial=0) > float(scale):
+            raise InputError(
+                f"the weight {w.max():g} is above {spelled('scale', scale)}; give the largest that may come, or more"
+            )
+        return w / float(scale)
     sums = w if scale == "max" else np.bincount(heads, weights=w, minlength=n)
     if not np.all(np.isfinite(sums)):
         raise InputError(

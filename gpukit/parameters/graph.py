@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 from gpukit.parameters.option import Option, Parameters
 
 Parallel = Literal["sum", "max", "combine", "first", "merge"]
-Scale = Literal["max", "in-sum"]
+Scale = str
+"""``max``, ``in-sum``, or the number that weights are divided by."""
 Ids = Literal["integer", "text"]
 
 Weights = Annotated[
@@ -21,7 +22,12 @@ Transpose = Annotated[
 ]
 BothWays = Annotated[bool, Option("Each edge stands for both directions.")]
 ScaleParameter = Annotated[
-    Scale | None, Option("Make probabilities of counts: w / largest w, or w / sum of those into the same vertex.")
+    Scale | None,
+    Option(
+        "Make probabilities of counts: w / largest w, w / sum of those into the same vertex, or w / a number, the "
+        "largest weight that may come later.",
+        metavar="max|in-sum|NUMBER",
+    ),
 ]
 
 

@@ -442,7 +442,7 @@ def test_types(tmp_path: Path) -> None:
     assert (ROOT / "gpukit" / "py.typed").is_file()
 
 
-@pytest.mark.parametrize("scale", ["max", "in-sum"])
+@pytest.mark.parametrize("scale", ["max", "in-sum", "16"])
 def test_counts_in_memory_are_scaled_as_in_a_file(tmp_path, scale):
     u, v, w = ["ann", "bob", "ann", "cy"], ["bob", "cy", "cy", "ann"], [4, 2, 10, 1]
     frame = pd.DataFrame({"from": u, "to": v, "mails": w})
@@ -467,7 +467,7 @@ def test_counts_in_memory_are_scaled_as_in_a_file(tmp_path, scale):
         gk.from_pandas(frame, "from", "to", "mails")
     with pytest.raises(UsageError, match="scale makes probabilities of weights, but weights is wc"):
         gk.from_edges(u, v, scale=scale)
-    with pytest.raises(UsageError, match="max and in-sum are allowed"):
+    with pytest.raises(UsageError, match="max, in-sum and a number above 0 are allowed"):
         gk.from_edges(u, v, w, scale="half")
 
 

@@ -300,14 +300,14 @@ def _probabilities(rows, scale, undirected, parallel):
         into[v] = into.get(v, 0) + w
     missed = {}
     for u, v, w in kept:
-        p = w / (max(w for _, _, w in kept) if scale == "max" else into[v])
+        p = w / (max(w for _, _, w in kept) if scale == "max" else into[v] if scale == "in-sum" else int(float(scale)))
         missed[u, v] = missed.get((u, v), 1) * (1 - p)
     return {pair: 1 - miss for pair, miss in missed.items()}
 
 
 @pytest.mark.parametrize("parallel", ["merge", "combine", "sum", "first"])
 @pytest.mark.parametrize("undirected", [False, True])
-@pytest.mark.parametrize("scale", ["max", "in-sum"])
+@pytest.mark.parametrize("scale", ["max", "in-sum", "1e3"])
 def test_counts_become_probabilities(scale, undirected, parallel):
     generator = np.random.default_rng(3)
     rows = [(int(u), int(v), int(w)) for u, v, w in generator.integers(0, 9, (60, 3))]
@@ -346,6 +346,8 @@ def test_counts_of_every_size():
 
 
 def test_scales_that_are_none():
-    for scheme, scale in ((Weights("wc"), "max"), (Weights("file"), "sum")):
-        with pytest.raises(UsageError, match="max and in-sum are allowed"):
+    with pytest.raises(InputError, match="the weight 1 is above --scale 0.5; give the largest that may come"):
+        build_graph(np.array([0]), np.array([1]), w=np.ones(1), weights=Weights("file"), scale="0.5")
+    for scheme, scale in ((Weights("wc"), "max"), *((Weights("file"), one) for one in ("sum", "0", "1e999"))):
+        with pytest.raises(UsageError, match="max, in-sum and a number above 0 are allowed"):
             build_graph(np.array([0]), np.array([1]), w=np.ones(1), weights=scheme, scale=scale)
