@@ -62,11 +62,11 @@ def index_artifact(found: "Index", params: Mapping[str, Any], inputs: Mapping[st
     arrays = {name: None if found.light else getattr(found, name) for name in rows}
     arrays |= {"walks": found.walks, "arrivals": found.arrivals, "hubs": found.hubs}
     if paths is not None:
-        arrays |= {"factors": paths.factors, "moves": paths.moves, "paths": paths.vertices}
+        arrays |= {"factors": paths.factors, "moves": paths.moves, "paths": paths.vertices, "names": paths.names}
+    sizes = {} if paths is None else {"sized_for": paths.sized_for, "sized_n": paths.sized_n}
     return irw_artifact(
         arrays, alpha=asked.alpha, epsilon=asked.epsilon, light=found.light, graph=inputs["graph"],
-        weighted=asked.weighted, sized_for=None if paths is None else paths.sized_for, seed=found.seed,
-        params=params, inputs=inputs,
+        weighted=asked.weighted, seed=found.seed, params=params, inputs=inputs, **sizes,
     )  # fmt: skip
 
 
@@ -78,5 +78,8 @@ def index_of(artifact: "Artifact") -> "Index":
     a = artifact.attributes
     params, arrays = Params(a["alpha"], a["epsilon"], a.get("weighted", False)), artifact.arrays
     found = Index.of(params, int(artifact.seed or 0), arrays, light=a["light"])
-    paths = Paths(a["sized_for"], arrays["factors"], arrays["moves"], arrays["paths"]) if "moves" in arrays else None
+    paths = None
+    if "moves" in arrays:
+        held = (arrays.get(name) for name in ("factors", "moves", "paths", "names"))
+        paths = Paths(a["sized_for"], *held, a.get("sized_n"))  # type: ignore[arg-type]
     return replace(found, updatable="sized_for" in a, paths=paths)

@@ -1,25 +1,26 @@
 """An index of kPAR for a graph whose edges change: what ``gpukit kpar update`` and Python share."""
 
+import hashlib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpukit.api.graph import Graph
-from gpukit.api.pagerank_index import index_artifact
+from gpukit.api.results import Label
 from gpukit.api.session import Session
-from gpukit.api.vertices import internal, is_label, label_of
+from gpukit.api.vertices import is_label, label_of
 from gpukit.errors import InputError, UsageError, WrongType
-from gpukit.parameters.values import type_of
+from gpukit.parameters.values import is_number, type_of
 from gpukit.wording import spelled
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from gpukit.artifacts import Artifact
     from gpukit.device.select import Device
     from gpukit.graph import csr
+    from gpukit.graph.change import Vertices
     from gpukit.kpar.index.build import Index, Paths
     from gpukit.kpar.problem import Params
-    from gpukit.kpar.update.changes import Changed, Edges
+    from gpukit.kpar.update.changes import Edges
 
 
 def not_updatable() -> str:
@@ -33,11 +34,14 @@ class Update(NamedTuple):
     Attributes
     ----------
     added, removed : int
-        Directed edges: an undirected one counts twice.
+        Directed edges: an undirected one counts twice. Those of vertices that were removed count, too.
     already_there, not_there, loops : int
-        Edges that were not added because they were there, not removed because they were not, or loops.
+        Edges that were not added because they were there, not removed or weighed because they were not, or loops.
     walks_redrawn : int
         Walks that were drawn again, or are new.
+    weighed : int
+        Edges that have another weight now.
+    vertices_added, vertices_removed : int
     """
 
     added: int
@@ -46,13 +50,21 @@ class Update(NamedTuple):
     not_there: int
     loops: int
     walks_redrawn: int
+    weighed: int = 0
+    vertices_added: int = 0
+    vertices_removed: int = 0
 
-    @classmethod
-    def of(cls, add: "Edges", remove: "Edges", edges: "Changed", redrawn: int) -> "Update":
-        """Return what became of the edges that were given."""
-        added, removed = edges.added, edges.removed
-        loops = add.loops + remove.loops
-        return cls(added, removed, len(add.keys) - added, len(remove.keys) - removed, loops, redrawn)
+
+class Listed(NamedTuple):
+    """Edges as they are given: the names of vertices, and each end as a place among them; weights (float64) or None."""
+
+    names: list[Label]
+    tails: Any
+    heads: Any
+    weights: Any = None
+
+
+NONE_LISTED = Listed([], [], [])
 
 
 def device_for_updates(requested: str | None) -> str:
@@ -71,7 +83,8 @@ def drawn(session: Session, device: "Device", sizes: "Paths", params: "Params", 
 
     how: dict[str, Any] = {"seed": session.seed, "threads": device.threads, "hubs": hubs}
     trifle = one_edge(session.graph)
-    session.load(lambda: build_updatable(trifle, sizes._replace(factors=sizes.factors[:2]), params, **how))
+    few = sizes._replace(factors=sizes.factors[:2], names=None)
+    session.load(lambda: build_updatable(trifle, few, params, **how))
     with session.phase("walks"):
         return build_updatable(session.graph, sizes, params, **how)
 
@@ -86,85 +99,261 @@ def resized(
 
 
 class Follower:
-    """A graph and its updatable index while edges come and go: the index is open, what it becomes is made when asked.
+    """A graph and its updatable index while edges and vertices come and go: what they become is made when asked.
 
     Parameters
     ----------
     opened : Graph
-    artifact, index
+    index : Index
         As they are before the first update.
     threads : int
         CPU threads.
     """
 
-    def __init__(self, opened: Graph, artifact: "Artifact", index: "Index", threads: int) -> None:
+    def __init__(self, opened: Graph, index: "Index", threads: int) -> None:
+        import numpy as np
+
         from gpukit.kpar.update.open_index import OpenIndex
 
-        self._opened, self._artifact = opened, artifact
+        self._opened = opened
+        self.weighted = index.params.weighted
         self._index = OpenIndex(opened.csr, index, threads)
-        self._changes: list[Changed] = []
+        self._rows = np.arange(opened.n)  # of the vertices of the graph
+        self._came: dict[Label, int] = {}
+        self._left: set[int] = set()
+        self._touched: list[np.ndarray] = []
 
-    def update(self, add: Any, remove: Any) -> Update:
-        """Add and remove edges, pairs of vertices; all or, where one is refused, none."""
+    def update(
+        self, add: Listed, remove: Listed, weigh: Listed = NONE_LISTED, come: Iterable[Any] = (),
+        leave: Iterable[Any] = (),
+    ) -> Update:  # fmt: skip
+        """Change edges and vertices; all or, where one is refused, none."""
         graph = self._opened.csr
-        comes, goes = pairs_of(graph, add, "add"), pairs_of(graph, remove, "remove")
-        if len(comes.keys):
+        fresh = self._fresh(come)
+        leaves = list(dict.fromkeys(self._rows_of([label_of(graph, one, "remove_vertices") for one in leave], {})))
+        edges = [
+            self._edges(one, what, fresh) for one, what in ((add, "add"), (remove, "remove"), (weigh, "set_weights"))
+        ]
+        if len(edges[0].keys) and not self.weighted:
             from gpukit.graph.change import check_addable
 
             check_addable(graph)
-        edges, redrawn = self._index.update(comes, goes)
-        if len(edges.keys):
-            self._changes.append(edges)
-        return Update.of(comes, goes, edges, redrawn)
+        names = list(map(name_of, fresh))
+        changed, redrawn = self._index.update(*edges, come=names, leave=leaves)
+        self._came |= fresh
+        self._left |= set(leaves)
+        self._came = {name: row for name, row in self._came.items() if row not in self._left}
+        if len(changed.keys):
+            self._touched.append(changed.keys)
+        from gpukit.kpar.update.tables_cpu import ADD, REMOVE, WEIGH
 
-    def news(self) -> "tuple[Graph, Artifact, Index] | None":
+        added, removed, weighed = map(changed.count, (ADD, REMOVE, WEIGH))
+        loops = sum(one.loops for one in edges)
+        return Update(
+            added, removed, changed.already_there, changed.not_there, loops, redrawn, weighed, len(fresh), len(leaves)
+        )
+
+    def _fresh(self, come: Iterable[Any]) -> dict[Label, int]:
+        """Return the rows of vertices that come, those left out that are there."""
+        graph, first = self._opened.csr, self._index.n
+        fresh: dict[Label, int] = {}
+        for one in come:
+            name = new_label(graph, one)
+            if name in fresh or self._find(name) is not None:
+                continue
+            fresh[name] = first + len(fresh)
+        return fresh
+
+    def _find(self, name: Label) -> int | None:
+        """Return the row of a vertex, or None."""
+        if name in self._came:
+            return self._came[name]
+        try:
+            row = int(self._rows[self._opened.csr.internal([name])[0]])
+        except InputError:
+            return None
+        return None if row in self._left else row
+
+    def _rows_of(self, names: list[Label], fresh: dict[Label, int]) -> "list[int]":
+        """Return the rows of vertices; raises InputError where one is not there."""
+        graph = self._opened.csr
+        if not (fresh or self._came or self._left):
+            found: list[int] = self._rows[graph.internal(names)].tolist() if names else []
+            return found
+        rows: list[int] = []
+        for name in names:
+            row = fresh.get(name, self._find(name))
+            if row is None:
+                raise InputError(f"vertex {str(name)[:40]} is not in the graph; add it in the same update, or before")
+            rows.append(row)
+        return rows
+
+    def _edges(self, listed: Listed, what: str, fresh: dict[Label, int]) -> "Edges":
+        """Return edges that are given, by rows."""
+        import numpy as np
+
+        from gpukit.kpar.update.changes import NO_EDGES, Edges
+
+        if not len(listed.tails):
+            return NO_EDGES
+        words = None
+        if what == "set_weights" and not self.weighted:
+            raise UsageError(f"the index takes all edges alike; make it again with {spelled('weighted', True)}")
+        if self.weighted and what != "remove":
+            if listed.weights is None:
+                raise InputError(f"{what}: the edges of this index have weights, and those given have none; give them")
+            words = words_for(self._opened.csr, listed.weights, what)
+        rows = np.array(self._rows_of(listed.names, fresh), np.int64)
+        return Edges.of(rows[listed.tails], rows[listed.heads], words, both_ways=self._opened.csr.undirected)
+
+    @property
+    def changed(self) -> bool:
+        """Whether graph or index are others than were made last."""
+        return bool(self._touched or self._came or self._left)
+
+    def news(self) -> "tuple[Graph, Index] | None":
         """Return graph and index as they are now; None where nothing has changed since the last time."""
-        if not self._changes:
+        if not self.changed:
             return None
         import numpy as np
 
         from gpukit.graph.change import change
 
-        keys = np.concatenate([edges.keys for edges in self._changes])
-        adds = np.concatenate([edges.adds for edges in self._changes])
-        # An edge that came first was not there before, and one that came last is there now.
-        distinct, first = np.unique(keys, return_index=True)
-        last = len(keys) - 1 - np.unique(keys[::-1], return_index=True)[1]
-        comes, goes = adds[first] & adds[last], ~adds[first] & ~adds[last]
-        csr = change(self._opened.csr, distinct[comes], distinct[goes])
+        vertices = self._vertices() if self._came or self._left else None
+        number = np.full(self._index.n, -1, np.int64)
+        number[self._rows] = np.arange(len(self._rows))
+        touched = np.unique(np.concatenate(self._touched)) if self._touched else np.empty(0, np.int64)
+        there, words = self._index.words_of(touched)
+        tails, heads = number[touched >> 32], number[touched & 0xFFFFFFFF]
+        kept = (tails >= 0) & (heads >= 0)
+        keys = (tails << 32 | heads)[kept]
+        order = np.argsort(keys)
+        of_edges = keys[order], there[kept][order], words[kept][order] if self.weighted else None
+        csr = change(self._opened.csr, *of_edges, vertices)
         self._opened = Graph(csr, params=self._opened._made["params"], seed=self._opened._made["seed"])
-        index = self._index.index()
-        self._artifact = index_artifact(index, self._artifact.params, {"graph": self._opened.digest})
-        self._changes = []
-        return self._opened, self._artifact, index
+        index = self._index.index(self._rows)
+        self._came, self._left, self._touched = {}, set(), []
+        return self._opened, index
+
+    def _vertices(self) -> "Vertices":
+        """Return the vertices that there are now, in the order of their names; ``_rows`` follows."""
+        import numpy as np
+
+        from gpukit.graph.change import Vertices
+        from gpukit.graph.labels import Labels
+
+        graph, before = self._opened.csr, self._rows
+        stays = ~np.isin(before, list(self._left))
+        old = np.flatnonzero(stays)
+        rows = np.append(before[stays], np.array(list(self._came.values()), np.int64))
+        ids, labels = None, None
+        if graph.labels is not None:
+            texts = graph.labels.texts(old).tolist() + list(self._came)
+            order = np.array(sorted(range(len(texts)), key=texts.__getitem__), np.int64)
+            labels = Labels.of(texts[place] for place in order.tolist())
+        else:
+            numbers = np.append(graph.numbers(old), np.array(list(self._came), np.int64))
+            order = np.argsort(numbers)
+            if not np.array_equal(numbers[order], np.arange(len(order))):
+                ids = numbers[order]
+        self._rows = rows[order]
+        place = np.full(graph.n, -1, np.int64)
+        number = np.empty(len(order), np.int64)
+        number[order] = np.arange(len(order))
+        place[old] = number[: len(old)]
+        return Vertices(len(order), ids, labels, place)
 
 
-def pairs_of(graph: "csr.Graph", pairs: Any, what: str) -> "Edges":
-    """Return the edges that a program names by their ends.
+def name_of(label: Label) -> int:
+    """Return what the walks of a vertex that comes later are drawn by: 2**63, and its number or a hash of its label."""
+    if isinstance(label, int):
+        return 1 << 63 | label
+    return 1 << 63 | int.from_bytes(hashlib.blake2b(label.encode(), digest_size=8).digest())
+
+
+def new_label(graph: "csr.Graph", vertex: Any) -> Label:
+    """Return what a vertex that comes is called.
 
     Raises
     ------
-    WrongType, UsageError, InputError
-        If they are no pairs of vertices, or one is not in the graph.
+    WrongType, InputError
+        If it is no vertex, or of another kind than those of the graph, or no graph can hold its label.
     """
-    from gpukit.kpar.update.changes import Edges
+    from gpukit.graph.labels import CONTROL
 
-    if isinstance(pairs, str | bytes) or not isinstance(pairs, Iterable):
-        raise WrongType(f"{what} is {type_of(pairs)}; give a list of pairs of vertices")
-    ends: list[list[Any]] = [[], []]
-    for pair in pairs:
-        if is_label(pair) or not hasattr(pair, "__len__") or len(pair) != 2:
-            raise WrongType(f"{what}: {str(pair)[:40]!r} is no edge; give pairs of vertices")
-        for side, vertex in zip(ends, pair, strict=True):
-            side.append(label_of(graph, vertex, what))  # before True is looked up as 1
-    named = list(dict.fromkeys(ends[0] + ends[1]))
-    place = dict(zip(named, internal(graph, named, what), strict=True))
-    return Edges.of(*([place[vertex] for vertex in side] for side in ends), both_ways=graph.undirected)
+    name = label_of(graph, vertex, "add_vertices")
+    if isinstance(name, str):
+        surrogates = any("\ud800" <= one <= "\udfff" for one in name)
+        if not name or name != name.strip() or CONTROL.search(name) or surrogates:
+            advice = "give a text without control characters, and without blanks around it"
+            raise InputError(f"add_vertices: {name[:40]!r} is no label; {advice}")
+    return name
 
 
-def listed(graph: "csr.Graph", edges: Any, what: str) -> "Edges":
+def words_for(graph: "csr.Graph", weights: Any, what: str) -> "np.ndarray":
+    """Return weights of edges as a graph holds them (uint32).
+
+    Raises
+    ------
+    InputError
+        If one is not in the range that the graph has, or the graph does not say it.
+    """
+    import numpy as np
+
+    from gpukit.graph.probabilities import stored
+
+    if graph.weights.scheme != "file" or "combined_from" in graph.facts:
+        raise InputError(
+            f"the edges of this graph have weights {graph.weights}, and none of their own; import it with "
+            f"{spelled('weights', 'file')}"
+        )
+    scale = graph.facts.get("scale", "1")
+    if scale in ("max", "in-sum"):
+        raise InputError(
+            f"the weights of this graph were divided by what is not known any more ({spelled('scale', scale)}); import "
+            f"it with a number, the largest weight that may come ({spelled('scale', 100)})"
+        )
+    weights, most = np.asarray(weights, np.float64), float(scale)
+    wrong = ~((weights > 0) & (weights <= most))
+    if wrong.any():
+        raise InputError(
+            f"{what}: the weight {weights[wrong][0]:g} is outside of (0, {most:g}], the weights of this graph; "
+            f"remove an edge of weight 0, and import the graph with a larger {spelled('scale')} for larger ones"
+        )
+    return stored(weights / most)
+
+
+def listed_of(graph: "csr.Graph", edges: Any, what: str, *, weights: bool) -> Listed:
+    """Return the edges that a program names by their ends, and, with ``weights``, by a weight.
+
+    Raises
+    ------
+    WrongType
+        If they are no edges.
+    """
+    import numpy as np
+
+    if isinstance(edges, str | bytes) or not isinstance(edges, Iterable):
+        raise WrongType(f"{what} is {type_of(edges)}; give a list of pairs of vertices")
+    columns: list[list[Any]] = [[], [], []]
+    kinds = "pairs of vertices, and a weight with each" if weights else "pairs of vertices"
+    for edge in edges:
+        if is_label(edge) or not hasattr(edge, "__len__") or len(edge) != 2 + weights:
+            raise WrongType(f"{what}: {str(edge)[:40]!r} is no edge; give {kinds}")
+        for column, vertex in zip(columns[:2], edge, strict=False):
+            column.append(label_of(graph, vertex, what))  # before True is looked up as 1
+        if weights and not is_number(edge[2]):
+            raise WrongType(f"{what}: {str(edge[2])[:40]!r} is {type_of(edge[2])}, and no weight; give a number")
+        columns[2] += [float(edge[2])] if weights else []
+    tails, heads, given = columns
+    place = {name: number for number, name in enumerate(dict.fromkeys(tails + heads))}
+    ends = (np.array([place[name] for name in side], np.int64) for side in (tails, heads))
+    return Listed(list(place), *ends, np.array(given) if weights else None)
+
+
+def listed(graph: "csr.Graph", edges: Any, what: str) -> Listed:
     """Return the edges of a file that was read; raises InputError where the vertices are not those of the graph."""
-    from gpukit.kpar.update.changes import Edges
+    import numpy as np
 
     if (edges.labels is None) != (graph.labels is None):
         kinds = ("whole numbers", "names")
@@ -172,9 +361,10 @@ def listed(graph: "csr.Graph", edges: Any, what: str) -> "Edges":
             f"{what} has {kinds[edges.labels is not None]} for vertices, the graph {kinds[graph.labels is not None]}"
         )
     if edges.labels is not None:
-        place = graph.internal(edges.labels.texts(range(len(edges.labels))))
+        names = edges.labels.texts(range(len(edges.labels))).tolist()
     elif edges.ids is not None:
-        place = graph.internal(edges.ids)
+        names = edges.ids.tolist()
     else:
-        return Edges.of(graph.internal(edges.u), graph.internal(edges.v), both_ways=graph.undirected)
-    return Edges.of(place[edges.u], place[edges.v], both_ways=graph.undirected)
+        distinct, places = np.unique(np.concatenate([edges.u, edges.v]), return_inverse=True)
+        return Listed(distinct.tolist(), *np.split(places, 2), edges.w)
+    return Listed(names, edges.u, edges.v, edges.w)

@@ -116,9 +116,12 @@ def check_irw_bounds(artifact: Artifact) -> None:
     need(artifact.seed is not None, "inverted random walks need a seed")
     need(a["epsilon"] <= 0.5, "epsilon is more than 0.5")
     if "moves" in arrays:
-        need(not a["light"] and not a.get("weighted"), "an irw with paths is neither light nor weighted")
+        need(not a["light"], "an irw with paths is not light")
         walks, steps = (arrays[name].sum(dtype=np.int64) for name in ("walks", "moves"))
         need((len(arrays["moves"]), len(arrays["paths"])) == (walks, steps), "walks and their paths do not agree")
+    if "names" in arrays:
+        need("moves" in arrays, "an irw with names has paths")
+        need(len(np.unique(arrays["names"])) == a["n"], "two vertices have one name")
     if "starts" in arrays:
         over = np.diff(arrays["frequent_begin"]) > np.diff(arrays["src_begin"])
         need_none(np.flatnonzero(over), "vertex {} has more frequencies than starts")

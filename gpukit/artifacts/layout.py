@@ -348,6 +348,9 @@ KINDS: dict[str, Kind] = {
                 "paths", INT32, ("steps",), "vertex after each step, all end to end", False, high="n", since=2,
                 only=_UPDATABLE
             ),
+            Array(
+                "names", UINT64, ("n",), "what walks are drawn by, where vertices came or went", False, since=3
+            ),
             _VERTICES,
             _ALPHA,
             Attribute("epsilon", "float", "relative error the index is made for", inside=(0, 1)),
@@ -356,6 +359,7 @@ KINDS: dict[str, Kind] = {
                 "sized_for", "int", "edges of the graph that numbers of walks are made for; layout 2", False,
                 inside=_COUNTED
             ),
+            Attribute("sized_n", "int", "its vertices, where some came or went; layout 3", False, inside=_COUNTED),
             _WEIGHTED,
             _GRAPH_DIGEST,
         ),

@@ -45,23 +45,25 @@ def irw_artifact(
     seed: int,
     weighted: bool = False,
     sized_for: int | None = None,
+    sized_n: int | None = None,
     params: Mapping[str, Any] | None = None,
     inputs: Mapping[str, str] | None = None,
 ) -> Artifact:
     """Return inverted random walks as an artifact.
 
-    ``arrays`` are those of the layout by name; None leaves one out. ``sized_for`` is for those made for updates.
+    ``arrays`` are those of the layout by name; None leaves one out. ``sized_for`` and ``sized_n`` are of those made for
+    updates.
     """
     kept = given(arrays)
     attributes = {"n": len(kept["walks"]), "alpha": alpha, "epsilon": epsilon, "light": light, "graph": graph}
-    attributes |= {"weighted": weighted or None, "sized_for": sized_for}
+    attributes |= {"weighted": weighted or None, "sized_for": sized_for, "sized_n": sized_n}
     inputs = {"graph": graph, **(inputs or {})}
     return store.make("irw", kept, given(attributes), params=params, seed=seed, inputs=inputs)
 
 
 def read_irw(path: PathLike, *, paths: bool = False) -> Artifact:
     """Read inverted random walks, and only if asked to what updates need; raises InputError like ``store.read``."""
-    return store.read(path, "irw", skip=() if paths else ("factors", "moves", "paths"))
+    return store.read(path, "irw", skip=() if paths else ("factors", "moves", "paths", "names"))
 
 
 def topk_artifact(

@@ -51,7 +51,8 @@ class Asked:
     )
     memory: Memory = None
     updatable: Annotated[
-        bool, option("--updatable", "Keep the paths of the walks, so that `kpar update` can follow changes of edges.")
+        bool,
+        option("--updatable", "Keep the paths of the walks, so that `kpar update` can follow changes of the graph."),
     ] = False
     sizes: Annotated[
         Path | None,

@@ -1,10 +1,11 @@
-"""``gpukit kpar update``: the edges of a graph change, and its index follows."""
+"""``gpukit kpar update``: the edges and vertices of a graph change, and its index follows."""
 
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from gpukit.api.pagerank_index import index_artifact, index_of, rank
-from gpukit.api.pagerank_update import Update, listed, not_updatable, resized
+from gpukit.api.pagerank_update import NONE_LISTED, Follower, Listed, listed, not_updatable, resized
 from gpukit.cli import options
 from gpukit.cli.command import with_run
 from gpukit.cli.common import Run
@@ -14,10 +15,9 @@ from gpukit.cli.options import option
 from gpukit.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from gpukit.graph.csr import Graph
+    from gpukit.graph import csr
     from gpukit.kpar.index.build import Paths
     from gpukit.kpar.problem import Params
-    from gpukit.kpar.update.changes import Edges
 
 
 def read_sizes(path: Path, n: int, params: "Params") -> "tuple[Paths, bool]":
@@ -36,26 +36,43 @@ def read_sizes(path: Path, n: int, params: "Params") -> "tuple[Paths, bool]":
     return index.paths, bool(file.params.get("adaptive", True))
 
 
+@dataclass(frozen=True)
+class Changing:
+    """What is to change."""
+
+    add: Annotated[
+        Path | None, option("--add EDGES", "Edges to add: text, as for `graph import`; weights in a third column.")
+    ] = None
+    remove: Annotated[Path | None, option("--remove EDGES", "Edges to remove.")] = None
+    set_weights: Annotated[
+        Path | None, option("--set-weights EDGES", "Edges that are there, and their weights from now on.")
+    ] = None
+    add_vertices: Annotated[Path | None, option("--add-vertices FILE", "New vertices, one a line.")] = None
+    remove_vertices: Annotated[
+        Path | None, option("--remove-vertices FILE", "Vertices to remove with all of their edges, one a line.")
+    ] = None
+
+
 @with_run("out", "threads", writes="irw")
 def update(
     run: Run,
     graph_file: options.GraphArgument,
     *,
     index_file: options.IndexOption,
-    add: Annotated[Path | None, option("--add EDGES", "Edges to add: text, as for `graph import`.")] = None,
-    remove: Annotated[Path | None, option("--remove EDGES", "Edges to remove.")] = None,
-    out_graph: Annotated[Path, option("--out-graph G2.h5", "The graph with the new edges, to write.")],
+    asked: Changing,
+    out_graph: Annotated[Path, option("--out-graph G2.h5", "The graph as it is then, to write.")],
     resize: Annotated[bool, option("--resize", "PageRank and numbers of walks of the new graph, too.")] = False,
     compress: options.CompressOption = False,
 ) -> None:
-    """Add and remove edges: draw again the walks that meet them, and write the new graph and its index.
+    """Change edges and vertices: draw again the walks that meet them, and write the new graph and its index.
 
-    The index is what `kpar index --updatable --sizes IRW.h5` makes of the new graph.
+    The index is what `kpar index --updatable --sizes IRW.h5` makes of a new graph with the same vertices.
     """
-    if add is None and remove is None and not resize:
-        raise UsageError("there is nothing to change; give --add, --remove or --resize")
+    if not resize and not any(getattr(asked, one.name) for one in fields(Changing)):
+        raise UsageError("there is nothing to change; give --add, --remove or another of what changes, or --resize")
     run.params = {"resize": resize}
     with run.phase("read"):
+        from gpukit.api.graph import Graph
         from gpukit.artifacts import read_irw
 
         graph, _ = run.read_graph(graph_file)
@@ -66,45 +83,52 @@ def update(
             raise InputError(f"{index_file}: {not_updatable()}")
         run.inputs["index"] = file.payload
     device = run.use_device()
+    weighted = index.params.weighted
     with run.phase("read"):
-        from gpukit.kpar.update.changes import Changed
-
-        comes, goes = _read_edges(run, graph, add, "add"), _read_edges(run, graph, remove, "remove")
-        edges = Changed.between(graph, comes, goes)
+        edges = [
+            _read_edges(run, graph, getattr(asked, name), name, weighted) for name in ("add", "remove", "set_weights")
+        ]
+        vertices = [
+            _read_vertices(run, graph, getattr(asked, name), name) for name in ("add_vertices", "remove_vertices")
+        ]
+    with run.phase("open"):
+        follower = Follower(Graph(graph, digest=run.inputs["graph"]), index, device.threads)
+    with run.phase("walks"):
+        done = follower.update(*edges, *vertices)
     with run.phase("graph"):
-        from gpukit.graph.change import change
-
-        new = change(graph, edges.keys[edges.adds], edges.keys[~edges.adds])
-    redrawn = 0
-    if not resize:
-        with run.phase("walks"):
-            from gpukit.kpar.update.once import updated
-
-            found, redrawn = updated(graph, index, edges, device.threads)
+        news = follower.news()
+        new, found = (graph, index) if news is None else (news[0].csr, news[1])
     seed = new.weights.seed if new.weights.drawn else None
     inputs = {"graph": put_graph(run, out_graph, new, compress, seed)}
     if resize:
         kept = {"hubs": index.hubs is not None, "adaptive": bool(file.params.get("adaptive", True))}
-        run.seed = index.seed
-        order = rank(run, device, index.params).order
-        found = resized(run, device, order, index.params, **kept)
-        redrawn = found.total
+        run.seed, run.graph = index.seed, new
+        found = resized(run, device, rank(run, device, index.params).order, index.params, **kept)
+        done = done._replace(walks_redrawn=found.total)
     run.put(index_artifact(found, file.params, inputs), compress=compress)
-    done = Update.of(comes, goes, edges, redrawn)._asdict()
-    run.finish(done | {"walks": found.total, "entries": len(found.starts), "digest": inputs["graph"]})
+    run.finish(done._asdict() | {"walks": found.total, "entries": len(found.starts), "digest": inputs["graph"]})
 
 
-def _read_edges(run: Run, graph: "Graph", path: Path | None, name: str) -> "Edges":
+def _read_edges(run: Run, graph: "csr.Graph", path: Path | None, name: str, weighted: bool) -> Listed:
     """Return the edges of a file, none where there is no file."""
+    from gpukit.graph.lines import COUNTS
     from gpukit.graph.read.edgelist import ReadOptions
     from gpukit.graph.read.formats import read_edges
-    from gpukit.kpar.update.changes import Edges
 
     if path is None:
-        return Edges.of([], [])
+        return NONE_LISTED
     kind = "integer" if graph.labels is None else "text"
+    highest = COUNTS if weighted and name != "remove" else 0
     with run.progress(name) as progress:
-        found: Any = read_edges(path, 0, progress, ReadOptions(ids=kind, suspects_first_line=False))
+        found: Any = read_edges(path, highest, progress, ReadOptions(ids=kind, suspects_first_line=False))
     if found.digest is not None:
         run.inputs[name] = found.digest
     return listed(graph, found, str(path))
+
+
+def _read_vertices(run: Run, graph: "csr.Graph", path: Path | None, name: str) -> list[Any]:
+    """Return the vertices that a file names, none where there is no file."""
+    from gpukit.cli.vertices import names_in, read_once
+
+    named = [] if path is None else names_in(path, read_once(path, name, run.inputs), graph)
+    return [one for _, one in named]

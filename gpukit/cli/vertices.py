@@ -147,6 +147,11 @@ def _given(text: str, option: str, graph: "Graph") -> tuple[list[str], list[str]
 
 def listed_vertices(path: Path, content: bytes, graph: "Graph", *, none: bool = False) -> np.ndarray:
     """Return internal ids (int64) of the vertices that a file names, one a line and each once; ``none``: or none."""
+    return named_vertices(path, names_in(path, content, graph, none=none), graph)
+
+
+def names_in(path: Path, content: bytes, graph: "Graph", *, none: bool = False) -> list[tuple[int, Any]]:
+    """Return line and id or label of each vertex that a file names, in the graph or not."""
     content, labels = as_text(path, content), graph.labels
     lines = text_lines(path, content, none=none, labels=labels is not None)
     named = _in_table(path, lines, graph)
@@ -154,7 +159,7 @@ def listed_vertices(path: Path, content: bytes, graph: "Graph", *, none: bool = 
         named = [(line, _label(text, path, line)) for line, text in lines]
     elif named is None:
         named = [(line, vertex_id(word, path, line)) for line, (word,) in columns_of(path, content, 1, none=none)]
-    return named_vertices(path, named, graph)
+    return named
 
 
 def _in_table(path: Path, lines: Sequence[tuple[int, str]], graph: "Graph") -> list[tuple[int, Any]] | None:

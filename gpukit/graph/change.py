@@ -1,24 +1,46 @@
-"""A graph with edges added and removed: the one an import of the new list of edges would give."""
+"""A graph with other edges and vertices: the one an import of the new list of edges would give."""
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from gpukit.errors import InputError
 from gpukit.graph.build import degree_facts, transpose
 from gpukit.graph.csr import MAX_EDGES, Graph
+from gpukit.graph.labels import Labels
 from gpukit.graph.probabilities import drawn_stored
 from gpukit.wording import spelled
 
 
-def change(graph: Graph, added: np.ndarray, removed: np.ndarray) -> Graph:
-    """Return the graph with other edges, in O(n + m); its vertices and the scheme of its probabilities stay.
+class Vertices(NamedTuple):
+    """Vertices that a graph is to have: how many, ids or labels as a graph has them, and where they were.
+
+    ``place`` (int64) has the new number of each vertex of the graph before; -1 where it goes. Numbers keep their order.
+    """
+
+    n: int
+    ids: np.ndarray | None
+    labels: Labels | None
+    place: np.ndarray
+
+
+def change(
+    graph: Graph, keys: np.ndarray, there: np.ndarray, words: np.ndarray | None = None, vertices: Vertices | None = None
+) -> Graph:
+    """Return the graph with some edges there and others not, in O(n + m); the scheme of its probabilities stays.
 
     Parameters
     ----------
     graph : Graph
-    added, removed : int64 arrays
-        tail << 32 | head of internal ids, ascending: edges that are not there, and edges that are.
+    keys : int64 array
+        tail << 32 | head, ascending, of internal ids in the new graph.
+    there : bool array
+        Whether each of these edges is to be there.
+    words : uint32 array, optional
+        The probabilities of those that are, less one, in units of 2**-32.
+    vertices : Vertices, optional
+        Those that the new graph has; those of the graph by default. The edges of one that goes, go.
 
     Returns
     -------
@@ -30,26 +52,38 @@ def change(graph: Graph, added: np.ndarray, removed: np.ndarray) -> Graph:
     InputError
         If there are too many edges, or those that come have no probability, since the graph has its own for each.
     """
-    if len(added):
+    added = keys[there]
+    if len(added) and words is None:
         check_addable(graph)
-    if graph.m + len(added) - len(removed) > MAX_EDGES:
+    n, ids, labels, found = graph.n, graph.ids, graph.labels, graph.probabilities
+    edges = np.repeat(np.arange(graph.n, dtype=np.int64) << 32, np.diff(graph.indptr))
+    edges |= graph.indices
+    if vertices is not None:
+        n, ids, labels, place = vertices
+        tails, heads = place[edges >> 32], place[edges & 0xFFFFFFFF]
+        stays = (tails >= 0) & (heads >= 0)
+        edges = (tails << 32 | heads)[stays]
+        found = None if found is None else found[stays]
+    nearest = np.searchsorted(edges, keys)
+    known = np.zeros(len(edges), bool)
+    known[nearest[edges.take(nearest, mode="clip") == keys] if len(edges) else []] = True
+    edges = edges[~known]
+    places = np.searchsorted(edges, added)
+    edges = np.insert(edges, places, added)
+    if len(edges) > MAX_EDGES:
         raise InputError(f"{len(added):,} edges are too many; a graph holds at most 2**32 - 1 directed edges")
-    keys = np.repeat(np.arange(graph.n, dtype=np.int64) << 32, np.diff(graph.indptr))
-    keys |= graph.indices
-    gone = np.searchsorted(keys, removed)
-    keys = np.delete(keys, gone)
-    keys = np.insert(keys, np.searchsorted(keys, added), added)
-    indptr = np.searchsorted(keys, np.arange(graph.n + 1, dtype=np.int64) << 32)
-    indices = keys.astype(np.int32)
-    words = None if graph.probabilities is None else np.delete(graph.probabilities, gone)
+    if found is not None:
+        found = np.insert(found[~known], places, np.zeros(len(added), np.uint32) if words is None else words[there])
+    indptr = np.searchsorted(edges, np.arange(n + 1, dtype=np.int64) << 32)
+    indices = edges.astype(np.int32)
     if graph.weights.drawn:
-        words = drawn_stored(graph.weights, indptr, indices)
+        found = drawn_stored(graph.weights, indptr, indices)
     bare = replace(
-        graph, indptr=indptr, indices=indices, probabilities=words, in_indptr=None, in_indices=None,
-        in_probabilities=None,
+        graph, indptr=indptr, indices=indices, probabilities=found, in_indptr=None, in_indices=None,
+        in_probabilities=None, ids=ids, labels=labels,
     )  # fmt: skip
-    found = bare if graph.in_indptr is None else transpose(bare)
-    return replace(found, facts=graph.facts | degree_facts(found))
+    whole = bare if graph.in_indptr is None else transpose(bare)
+    return replace(whole, facts=graph.facts | degree_facts(whole))
 
 
 def check_addable(graph: Graph) -> None:

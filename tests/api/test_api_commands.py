@@ -224,6 +224,57 @@ def test_page_rank_that_follows_its_graph(folder: Path, graph: gk.Graph) -> None
     assert loaded.digest == before and loaded.graph == graph
 
 
+def test_a_weighted_graph_grows_and_shrinks() -> None:
+    """Whatever came before, the index is the one of its graph, and answers are those of one made anew."""
+    names = ["ann", "bob", "cy", "dan"]
+    graph = gk.from_edges(names[:3], names[1:], [3, 1, 2], undirected=True, scale="8")
+    index = gk.PageRankIndex(graph, weighted=True, updatable=True)
+    before = index.digest
+    assert index.add_vertices(["eve", "ann"]).vertices_added == 1 and index.graph.n == 5
+    assert index.add_edges([("eve", "ann", 8), ("dan", "eve", 0.5)]).added == 4
+    done = index.set_weights([("ann", "eve", 1), ("ann", "dan", 1)])
+    assert (done.not_there, done.weighed) == (2, 2)
+    assert index.remove_edges([("bob", "cy")]).removed == 2
+    assert index.graph.vertices == ["ann", "bob", "cy", "dan", "eve"]
+    made = gk.from_edges(
+        ["ann", "cy", "eve", "dan"], ["bob", "dan", "ann", "eve"], [3, 2, 1, 0.5], undirected=True, scale="8"
+    )
+    assert index.graph.csr.probabilities.tolist() == made.csr.probabilities.tolist()
+    assert index.top_k("eve", k=2, among=["cy", "bob"]).vertices[0] == "bob"
+    assert index.remove_vertices(["eve"]).removed == 4 and index.add_edges([("bob", "cy", 1)]).added == 2
+    assert index.digest == before and index.graph.csr.probabilities.tolist() == graph.csr.probabilities.tolist()
+    for wrong, words in (
+        (lambda: index.add_edges([("ann", "cy")]), "give pairs of vertices, and a weight with each"),
+        (lambda: index.add_edges([("ann", "eve", 1)]), "vertex 'eve' is not in the graph"),
+        (lambda: index.add_edges([("ann", "cy", 9)]), "the weight 9 is outside of"),
+        (lambda: index.add_vertices([" x"]), "is no label"),
+        (lambda: index.add_vertices("ann"), "give a list of vertices"),
+        (lambda: index.set_weights([("ann", "cy", "1")]), "and no weight; give a number"),
+        (lambda: index.update(add=[("ann", "cy", 1)], remove_vertices=["cy"]), "an end that is to be removed"),
+    ):
+        with pytest.raises(gk.errors.GpukitError, match=words):
+            wrong()
+    assert index.digest == before
+    largest = gk.from_edges(names[:3], names[1:], [3, 1, 2], scale="max")
+    with pytest.raises(gk.errors.InputError, match="import it with a number"):
+        gk.PageRankIndex(largest, weighted=True, updatable=True).add_edges([("ann", "dan", 1)])
+
+
+def test_numbered_vertices_come_and_go() -> None:
+    index = gk.PageRankIndex(gk.from_edges([0, 1, 2], [1, 2, 0]), updatable=True)
+    before = index.digest
+    index.update(add_vertices=[7, 3], add=[(7, 1), (3, 7)])
+    assert index.graph.vertices == [0, 1, 2, 3, 7] and index.top_k(3, k=2).vertices[0] in (3, 7, 1)
+    index.remove_vertices([0, 7])
+    assert index.graph.vertices == [1, 2, 3] and index.graph.m == 1
+    index.add_vertices([0])
+    index.update(add=[(0, 1), (2, 0)], remove_vertices=[3])
+    assert index.graph.vertices == [0, 1, 2] and index.graph.m == 3
+    assert index.digest != before, "a vertex that was removed and is added again is a new one"
+    with pytest.raises(gk.errors.InputError, match="vertex 7 is not in the graph"):
+        index.add_edges([(7, 1)])
+
+
 def edge_between(graph: gk.Graph, u: int | str, v: int | str) -> bool:
     a, b = graph.csr.internal([u, v]).tolist()
     return a == b or b in graph.csr.indices[graph.csr.indptr[a] : graph.csr.indptr[a + 1]]

@@ -128,6 +128,79 @@ def test_names_and_both_directions(tmp_path, good, record):
     assert read_header(tmp_path / "H.h5").payload == read_header(tmp_path / "G2.h5").payload
 
 
+@pytest.fixture(scope="module")
+def weighted(tmp_path_factory):
+    """A graph of names with weights up to 10, and its index."""
+    folder = tmp_path_factory.mktemp("weighted")
+    (folder / "e.csv").write_text("ann,bob,2\nbob,cy,8.5\ncy,ann,0.25\n")
+    words = ["--weights", "file", "--scale", "10", "--undirected", "--out", str(folder / "G.h5")]
+    assert main(["graph", "import", str(folder / "e.csv"), *words]) == 0
+    words = ["--updatable", "--weighted", "--out", str(folder / "I.h5")]
+    assert main(["kpar", "index", str(folder / "G.h5"), *words]) == 0
+    return folder
+
+
+def test_weights_and_vertices(weighted, tmp_path, good, record):
+    """The graph is the one that an import gives, the index one made anew, and back again is the same file."""
+    (tmp_path / "add.csv").write_text("ada,bob,10\nzoe,ada,1\n")
+    (tmp_path / "set.csv").write_text("bob,cy,3\nzoe,cy,3\nbob,ann,2\n")
+    (tmp_path / "new.txt").write_text("zoe\nada\n")
+    (tmp_path / "old.txt").write_text("ann\n")
+    words = ("--index", weighted / "I.h5", "--add", tmp_path / "add.csv", "--set-weights", tmp_path / "set.csv")
+    words += ("--add-vertices", tmp_path / "new.txt", "--out-graph", tmp_path / "G2.h5", "--out", tmp_path / "2.h5")
+    done = record("kpar", "update", weighted / "G.h5", *words)
+    names = ("added", "removed", "not_there", "weighed", "vertices_added", "vertices_removed")
+    assert [done[name] for name in names] == [4, 0, 2, 2, 2, 0]
+    (tmp_path / "e.csv").write_text("ann,bob,2\nbob,cy,3\ncy,ann,0.25\nada,bob,10\nzoe,ada,1\n")
+    good(
+        "graph", "import", tmp_path / "e.csv", "--weights", "file", "--scale", "10", "--undirected", "--out",
+        tmp_path / "H.h5",
+    )  # fmt: skip
+    found, expected = read_graph(tmp_path / "G2.h5"), read_graph(tmp_path / "H.h5")
+    for name in ("indptr", "indices", "probabilities", "in_indices", "in_probabilities"):
+        assert np.array_equal(getattr(found, name), getattr(expected, name)), name
+    assert found.original(range(5)).tolist() == ["ada", "ann", "bob", "cy", "zoe"]
+    again = ("--updatable", "--weighted", "--sizes", tmp_path / "2.h5")
+    good("kpar", "index", tmp_path / "G2.h5", *again, "--out", tmp_path / "S.h5")
+    assert (tmp_path / "S.h5").read_bytes() == (tmp_path / "2.h5").read_bytes()
+    for name in ("G2.h5", "2.h5"):
+        verify(tmp_path / name)
+    assert read_irw(tmp_path / "2.h5", paths=True).arrays["names"].tolist()[1:4] == [0, 1, 2]
+    answer = record("kpar", "query", tmp_path / "G2.h5", "--index", tmp_path / "2.h5", "--source", "zoe", "-k", 2)
+    assert answer["results"][0]["nodes"][0] == "ada"
+    (tmp_path / "back.csv").write_text("bob,cy,8.5\n")
+    words = (
+        "--index",
+        tmp_path / "2.h5",
+        "--remove-vertices",
+        tmp_path / "new.txt",
+        "--set-weights",
+        tmp_path / "back.csv",
+    )
+    good("kpar", "update", tmp_path / "G2.h5", *words, "--out-graph", tmp_path / "G3.h5", "--out", tmp_path / "3.h5")
+    assert read_header(tmp_path / "G3.h5").payload == read_header(weighted / "G.h5").payload
+    assert (tmp_path / "3.h5").read_bytes() == (weighted / "I.h5").read_bytes()
+    words = ("--index", weighted / "I.h5", "--remove-vertices", tmp_path / "old.txt", "--resize")
+    good("kpar", "update", weighted / "G.h5", *words, "--out-graph", tmp_path / "G4.h5", "--out", tmp_path / "4.h5")
+    good("kpar", "index", tmp_path / "G4.h5", "--updatable", "--weighted", "--out", tmp_path / "N.h5")
+    assert (tmp_path / "N.h5").read_bytes() == (tmp_path / "4.h5").read_bytes()
+
+
+@pytest.mark.parametrize(("option", "content", "code", "words"), [
+    ("--add", "ann,bob\n", 3, "f.csv has"), ("--add", "ann,cy,11\n", 3, "the weight 11 is outside of"),
+    ("--set-weights", "ann,bob,0\n", 3, "outside of (0, 10]"),
+    ("--add", "ann,dan,1\n", 3, "vertex 'dan' is not in the graph"),
+    ("--add", "ann,bob,1\nbob,ann,2\n", 3, "given twice, with two weights"),
+    ("--remove-vertices", "dan\n", 3, "'dan' is not in the graph"),
+])  # fmt: skip
+def test_weights_and_vertices_that_are_refused(weighted, tmp_path, run, option, content, code, words):
+    (tmp_path / "f.csv").write_text(content)
+    line = ("--index", weighted / "I.h5", option, tmp_path / "f.csv", "--out-graph", tmp_path / "G2.h5")
+    found, out, err = run("kpar", "update", weighted / "G.h5", *line, "--out", tmp_path / "2.h5")
+    assert found == code and words in err and err.strip().count("\n") <= 1 and out == ""
+    assert not (tmp_path / "2.h5").exists() and not (tmp_path / "G2.h5").exists()
+
+
 REFUSED = [
     ("nothing to change", 2, ()),
     ("is an input, too", 2, ("--add", "add.txt", "--out-graph", "G.h5")),
@@ -161,7 +234,8 @@ def test_what_is_refused(folder, others, run, words, code, options):
 
 
 @pytest.mark.parametrize(("words", "options"), [
-    ("takes all edges alike", ("--updatable", "--weighted")), ("leave one of them out", ("--updatable", "--memory", 1)),
+    ("no weights of its edges", ("--updatable", "--weighted")),
+    ("leave one of them out", ("--updatable", "--memory", 1)),
     ("--sizes goes with --updatable", ("--sizes", "I.h5")), ("needs at least 0.01", ("--updatable", "--alpha", 0.005)),
     ("is made on the CPU", ("--updatable", "--device", "cuda")),
     ("give --epsilon as there", ("--updatable", "--sizes", "I.h5")),

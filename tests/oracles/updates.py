@@ -1,4 +1,4 @@
-"""Walks on slot tables in plain Python: Philox and SplitMix64 by big integers; the lowest head is served first."""
+"""Walks on slot tables in plain Python: Philox and SplitMix64 by big integers; the lowest name is served first."""
 
 from collections import Counter
 
@@ -24,44 +24,61 @@ def splitmix(word):
     return word ^ word >> 31
 
 
-def table(tail, heads):
-    """Return the slots of the heads, None where empty: lower heads are served first, and the order decides it all."""
-    if not heads:
+def fold(name):
+    """Return 32 bits of a name."""
+    return (name ^ name >> 32) & _LOW
+
+
+def table(tail, edges, names=None):
+    """Return the slots of a row, None where empty: lower names are served first, and the order decides it all.
+
+    ``edges`` are heads, or their weights by head; a slot has a head and how many of 2**unit attempts accept it.
+    """
+    edges = edges if isinstance(edges, dict) else dict.fromkeys(edges, 1)
+    names = names or range(2**31)
+    if not edges:
         return []
-    bits = 1
-    while 2**bits < 2 * len(heads):
-        bits += 1
-    slots = [None] * 2**bits
-    for head in sorted(heads):
-        place = splitmix(tail << 32 | head) >> (64 - bits)
-        while slots[place] is not None:
-            place = (place + 1) % len(slots)
-        slots[place] = head
+    unit = 1
+    while unit * len(edges) < sum(edges.values()):
+        unit *= 2
+    copies = {head: -(-weight // unit) for head, weight in edges.items()}
+    size = 2
+    while size < 2 * sum(copies.values()):
+        size *= 2
+    slots = [None] * size
+    for head in sorted(edges, key=lambda head: names[head]):
+        word = splitmix(fold(names[tail]) << 32 | fold(names[head]))
+        for copy in range(copies[head]):
+            place = (splitmix(word + copy * 0x9E3779B97F4A7C15 & _WORD) if copy else word) * size >> 64
+            while slots[place] is not None:
+                place = (place + 1) % size
+            slots[place] = head, unit if copy else edges[head] - (copies[head] - 1) * unit, unit
     return slots
 
 
-def walk(tables, one_minus_alpha, seed, start, number):
+def walk(tables, one_minus_alpha, seed, start, number, names=None):
     """Return the vertices that a walk visits, its start first."""
-    path = [start]
+    path, name = [start], names[start] if names else start
     while tables[path[-1]]:
         slots, step = tables[path[-1]], len(path) - 1
-        counter = (step, start, number & _LOW, number >> 32 | WALK << 24)
+        counter = (step | name >> 48 << 16, name & _LOW, number & _LOW, number >> 32 | name >> 32 & 0xFFFF | WALK << 24)
         w0, w1, w2, _ = philox(counter, (seed & _LOW, seed >> 32))
         if w0 >= one_minus_alpha:
             break
         first = word = w1 << 32 | w2
-        tries = 0
-        while slots[word * len(slots) >> 64] is None:
+        tries, found = 0, slots[word * len(slots) >> 64]
+        while found is None or word % found[2] >= found[1]:
             tries += 1
             word = splitmix(first + tries * 0x9E3779B97F4A7C15 & _WORD)
-        path.append(slots[word * len(slots) >> 64])
+            found = slots[word * len(slots) >> 64]
+        path.append(found[0])
     return path
 
 
-def paths(rows, counts, one_minus_alpha, seed):
-    """Return the paths of all walks by start and number; ``rows`` has the heads of each vertex, ``counts`` ω."""
-    tables = [table(v, heads) for v, heads in enumerate(rows)]
-    return [walk(tables, one_minus_alpha, seed, v, j) for v in range(len(rows)) for j in range(counts[v])]
+def paths(rows, counts, one_minus_alpha, seed, names=None):
+    """Return the paths of all walks by start and number; ``rows`` has the edges of each vertex, ``counts`` ω."""
+    tables = [table(v, edges, names) for v, edges in enumerate(rows)]
+    return [walk(tables, one_minus_alpha, seed, v, j, names) for v in range(len(rows)) for j in range(int(counts[v]))]
 
 
 def start_lists(found, n):

@@ -10,26 +10,32 @@ from oracles.ppr import exact, kpar
 
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.build import build_graph
-from gpukit.graph.change import change
+from gpukit.graph.change import Vertices, change
 from gpukit.graph.csr import Weights
 from gpukit.kpar import Params, Prepared, Sources, query, rank
 from gpukit.kpar.index.build import Paths, walk_counts
 from gpukit.kpar.problem import ONE, Constants
 from gpukit.kpar.update import open_index
-from gpukit.kpar.update.changes import Changed, Edges
-from gpukit.kpar.update.once import updated
+from gpukit.kpar.update.changes import Edges
 from gpukit.kpar.update.open_index import OpenIndex
-from gpukit.kpar.update.paths import build_updatable, sizes_of, tables_of
-from gpukit.kpar.update.tables_cpu import are_edges, change_tables
+from gpukit.kpar.update.paths import build_updatable, sizes_of
+from gpukit.kpar.update.tables_cpu import ADD, REMOVE, WEIGH
 
 PARAMS = Params(epsilon=0.5)
 SEED = 2**40 + 5
 NONE = Edges.of([], [])
 
 
+WEIGHTED = Params(weighted=True)
+
+
 def graph_of(keys, n, **options):
-    keys = np.array(sorted(keys), np.int64)
-    return build_graph(keys >> 32, keys & 0xFFFFFFFF, ids=False, n=n, **({"weights": Weights("none")} | options))
+    """Return the graph of edges by tail << 32 | head; of a dict, the weights less one in units of 2**-32."""
+    ends = np.array(sorted(keys), np.int64)
+    if isinstance(keys, dict):
+        words = np.array([keys[key] for key in ends.tolist()], np.float64)
+        options = {"weights": Weights("file"), "w": (words + 1) / 2**32} | options
+    return build_graph(ends >> 32, ends & 0xFFFFFFFF, ids=False, n=n, **({"weights": Weights("none")} | options))
 
 
 def keys_of(graph):
@@ -38,6 +44,11 @@ def keys_of(graph):
 
 def edges(*pairs):
     return Edges.of(*zip(*pairs, strict=True)) if pairs else NONE
+
+
+def weighed(keys):
+    """Return edges with the weights, less one, that a dict has."""
+    return Edges(np.array(sorted(keys), np.int64), 0, np.array([keys[key] for key in sorted(keys)], np.uint32))
 
 
 def make(graph, params=PARAMS, **options):
@@ -60,9 +71,18 @@ def rebuilt(graph, index):
 
 
 def table_at(tables, v):
-    begin, bits = divmod(int(tables.where[v]), 256)
+    """Return the slots of a table as the oracle has them."""
+    begin, unit, bits = int(tables.where[v]) >> 16, int(tables.where[v]) >> 8 & 255, int(tables.where[v]) & 255
     slots = tables.slots[begin : begin + (1 << bits if bits else 0)].tolist()
-    return [None if head < 0 else head for head in slots]
+    words = tables.weights[begin : begin + len(slots)].tolist() or [0] * len(slots)
+    return [
+        None
+        if slot == -1
+        else (slot, word % (1 << unit) + 1, 1 << unit)
+        if slot >= 0
+        else (-2 - slot, *[1 << unit] * 2)
+        for slot, word in zip(slots, words, strict=True)
+    ]
 
 
 def test_oracle_knows_philox():
@@ -71,27 +91,89 @@ def test_oracle_knows_philox():
     assert oracle.philox(*known) == [0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1]
 
 
-def test_tables_are_the_oracle_s_whatever_came_before():
-    n, generator = 90, np.random.default_rng(5)
-    keys = {int(generator.integers(0, 6)) << 32 | int(head) for head in generator.integers(6, n, 150)}
-    tables, used = tables_of(graph_of(keys, n), 1, 1 << 14)
-    for _ in range(150):
-        heads = generator.integers(6, n, int(generator.integers(1, 30)))
-        drawn = set((generator.integers(0, 6, len(heads)) << 32 | heads).tolist())
-        goes = {key for key in keys & drawn if generator.random() < 0.9} | {
-            key for key in sorted(keys)[:: int(generator.integers(2, 40))] if key not in drawn
-        }
-        comes = drawn - keys
-        assert are_edges(np.array(sorted(drawn), np.int64), tables).tolist() == [key in keys for key in sorted(drawn)]
-        keys = keys - goes | comes
-        changed = Changed.of(*(np.array(sorted(part), np.int64) for part in (comes, goes)), tables.degree.copy())
-        changes, used = changed.groups(tables, used)
-        change_tables(changes, tables, 0, len(changed.tails))
-        if used > len(tables.slots) - 4096:
-            tables, used = tables_of(graph_of(keys, n), 1, 1 << 14)
-        for v in range(6):
-            heads = [key & 0xFFFFFFFF for key in keys if key >> 32 == v]
-            assert table_at(tables, v) == oracle.table(v, heads)
+def a_word(generator):
+    """Return a weight less one: of any size, often the same as others, at times the least or the most."""
+    return int(generator.choice([0, 2**32 - 1, 2**20, int(2 ** generator.uniform(0, 32)) - 1]))
+
+
+class Random:
+    """A graph in rows as updates change it, and updates at random."""
+
+    def __init__(self, n, m, seed, weighted):
+        self.generator, self.weighted = np.random.default_rng(seed), weighted
+        self.rows, self.names, self.edges = list(range(n)), list(range(n)), {}
+        self.edges = {key: self.word() for key in self.keys(m)}
+
+    def word(self):
+        return a_word(self.generator) if self.weighted else 0
+
+    def keys(self, m):
+        pairs = self.generator.choice(self.rows, (m, 2)).tolist() if self.rows else []
+        return [u << 32 | v for u, v in pairs if u != v]
+
+    def edges_as_given(self):
+        return self.edges if self.weighted else set(self.edges)
+
+    def graph(self, order):
+        """Return the graph whose vertices are rows in this order."""
+        place = {row: number for number, row in enumerate(order)}
+        keys = {place[key >> 32] << 32 | place[key & 0xFFFFFFFF]: word for key, word in self.edges.items()}
+        return graph_of(keys if self.weighted else set(keys), len(order))
+
+    def update(self, size, vertices):
+        """Return what is to come, go and be weighed, the names of new vertices and the rows of those that leave."""
+        generator = self.generator
+        leave = [row for row in self.rows if generator.random() < 0.5 / len(self.rows)] if vertices else []
+        come = [2**63 | int(name) for name in generator.integers(0, 2**63, int(generator.integers(0, 3) * vertices))]
+        self.rows = [row for row in self.rows if row not in leave] + list(
+            range(len(self.names), len(self.names) + len(come))
+        )
+        self.names += come
+        add = {key: self.word() for key in self.keys(size)}
+        kept = [key for key in self.edges if key not in add and {key >> 32, key & 0xFFFFFFFF}.isdisjoint(leave)]
+        goes = {key for key in self.edges if key not in add and generator.random() < size / (2 * len(self.edges))}
+        weigh = (
+            {key: self.word() for key in kept if key not in goes and generator.random() < 0.1} if self.weighted else {}
+        )
+        self.edges = (
+            {key: self.edges[key] for key in kept if key not in goes}
+            | {key: self.edges.get(key, word) for key, word in add.items()}
+            | {key: self.edges[key] for key in add if key in self.edges}
+            | weigh
+        )
+        told = weighed(add) if self.weighted else Edges(np.array(sorted(add), np.int64), 0)
+        return (told, Edges(np.array(sorted(goes), np.int64), 0), weighed(weigh)), {"come": come, "leave": leave}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_tables_are_the_oracle_s_whatever_came_before(weighted):
+    world = Random(40, 150, 5, weighted)
+    graph = world.graph(range(40))
+    following = OpenIndex(graph, make(graph, WEIGHTED if weighted else PARAMS))
+    for _ in range(60):
+        edges, vertices = world.update(int(world.generator.integers(1, 30)), 1)
+        following.update(*edges, **vertices)
+        keys = np.unique(np.array(world.keys(20) + list(world.edges)[:20], np.int64))
+        there, words = following.words_of(keys)
+        assert there.tolist() == [key in world.edges for key in keys.tolist()]
+        assert words.tolist() == [world.edges.get(key, 0) for key in keys.tolist()]
+        for v in range(len(world.names)):
+            row = {key & 0xFFFFFFFF: word + 1 for key, word in world.edges.items() if key >> 32 == v}
+            assert table_at(following.tables, v) == oracle.table(v, row, world.names)
+            assert following.tables.degree[v] == len(row) and following.tables.weight[v] == sum(row.values())
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("named", [False, True])
+def test_walks_are_the_oracle_s(weighted, named):
+    world = Random(30, 120, 8, weighted)
+    graph, params = world.graph(range(30)), WEIGHTED if weighted else PARAMS
+    names = np.random.default_rng(1).integers(0, 2**63, 30).astype(np.uint64) | np.uint64(2**63) if named else None
+    index = build_updatable(graph, make(graph, params).paths._replace(names=names), params, seed=SEED)
+    rows = [{key & 0xFFFFFFFF: word + 1 for key, word in world.edges.items() if key >> 32 == v} for v in range(30)]
+    found = oracle.paths(rows, index.walks, params.one_minus_alpha, SEED, names.tolist() if named else None)
+    assert index.paths.moves.tolist() == [len(path) - 1 for path in found]
+    assert index.paths.vertices.tolist() == [v for path in found for v in path[1:]]
 
 
 @pytest.mark.parametrize(("n", "m"), [(1, 0), (2, 1), (9, 30), (60, 240)])
@@ -122,13 +204,31 @@ def test_every_edge_is_equally_likely(make_graph):
     assert ((counts - expected) ** 2 / expected).sum() < 10 + 5 * math.sqrt(20)
 
 
-def test_walks_end_as_personalised_page_rank_says(random_graph):
-    graph = random_graph(20, 70, 8)
-    sizes = make(graph).paths._replace(factors=np.full(20, 40, np.uint8))
-    index = build_updatable(graph, sizes, PARAMS, seed=9)
+def test_edges_are_as_likely_as_their_weights():
+    """Of walks that go on from a vertex whose edges weigh from 2**-32 to 1: the chi-square statistic."""
+    words = {head: 2 ** (head * 3) - 1 for head in range(1, 11)} | {11: 2**32 - 1, 12: 3 * 2**30}
+    graph = graph_of(words, 13)
+    sizes = make(graph, WEIGHTED).paths._replace(sized_for=1, factors=np.full(13, 100, np.uint8))
+    index = build_updatable(graph, sizes, WEIGHTED, seed=1)
+    counts = np.bincount(index.paths.vertices, minlength=13)[1:]
+    share = np.array([words[head] + 1 for head in range(1, 13)], np.float64)
+    expected = counts.sum() * share / share.sum()
+    large = expected > 5
+    assert counts.sum() > 40_000 and large.sum() >= 4 and counts[~large].sum() < 60
+    assert ((counts - expected) ** 2 / expected)[large].sum() < large.sum() + 5 * math.sqrt(2 * large.sum())
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_walks_end_as_personalised_page_rank_says(weighted):
+    graph, params = Random(20, 70, 8, weighted).graph(range(20)), WEIGHTED if weighted else PARAMS
+    sizes = make(graph, params).paths._replace(factors=np.full(20, 40, np.uint8))
+    index = build_updatable(graph, sizes, params, seed=9)
     begin, ends, freqs = index.forward
     for v in np.flatnonzero(index.walks).tolist():
-        pi, walks = exact(graph, np.eye(20)[v]), int(index.walks[v])
+        pi, walks = (
+            exact(graph, np.eye(20)[v], weights=graph.probabilities + 1.0 if weighted else None),
+            int(index.walks[v]),
+        )
         found = np.zeros(20)
         found[ends[begin[v] : begin[v + 1]]] = freqs[begin[v] : begin[v + 1]] / walks
         assert np.all(np.abs(found - pi) <= 5.5 * np.sqrt(pi * (1 - pi) / walks) + 1e-12)
@@ -136,7 +236,9 @@ def test_walks_end_as_personalised_page_rank_says(random_graph):
 
 def test_queries_are_the_oracle_s(random_graph):
     graph = random_graph(40, 160, 6)
-    index = updated(graph, make(graph), Changed.between(graph, edges((1, 2), (3, 5)), edges((0, 1))))[0]
+    following = OpenIndex(graph, make(graph))
+    following.update(edges((1, 2), (3, 5)), edges((0, 1)))
+    index = following.index()
     graph = graph_of(keys_of(graph) - {1} | {1 << 32 | 2, 3 << 32 | 5}, 40)
     ready = Prepared.of(graph, index)
     found = query(ready, Sources.single([0, 7]), 6)
@@ -157,31 +259,30 @@ def ways(request, monkeypatch):
         monkeypatch.setattr(open_index, "AT_ONCE", 3)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(("n", "m", "batches"), [(2, 1, 12), (5, 8, 25), (60, 240, 25)])
-def test_any_updates_give_what_is_made_anew(ways, n, m, batches):
-    generator = np.random.default_rng(n)
-    keys = set(list({int(u) << 32 | int(v) for u, v in generator.integers(0, n, (4 * m, 2)) if u != v})[:m])
-    graph = graph_of(keys, n)
-    index = make(graph, hubs=True)
+def test_any_updates_give_what_is_made_anew(ways, n, m, batches, weighted):
+    world = Random(n, m, n, weighted)
+    graph, params = world.graph(range(n)), WEIGHTED if weighted else PARAMS
+    index = make(graph, params, hubs=True)
     following = OpenIndex(graph, index, 3)
     check_same(following.index(), index)
     for batch in range(batches):
-        size = int(generator.integers(1, 4 * n if batch % 4 == 3 else 6))
-        comes = Edges.of(*generator.integers(0, n, (2, size)))
-        there = np.setdiff1d(np.array(sorted(keys), np.int64), comes.keys)
-        goes = Edges(there[generator.random(len(there)) < size / (2 * len(keys) + 1)], 0)
-        changed = Changed.between(graph, comes, goes)
-        also, redrawn = following.update(comes, goes)
-        assert np.array_equal(also.keys, changed.keys) and np.array_equal(also.adds, changed.adds)
-        once, count = updated(graph, index, changed, 2)
-        assert count == redrawn
-        graph = change(graph, changed.keys[changed.adds], changed.keys[~changed.adds])
-        keys = (keys | set(comes.keys.tolist())) - set(goes.keys.tolist())
-        assert keys_of(graph) == keys and following.m == graph.m
-        expected = rebuilt(graph, index)
-        check_same(once, expected)
-        check_same(following.index(), expected)
-        index = once
+        edges, vertices = world.update(int(world.generator.integers(1, 4 * n if batch % 4 == 3 else 6)), batch % 2)
+        following.update(*edges, **vertices)
+        order = world.generator.permutation(world.rows) if batch % 3 else np.array(world.rows)
+        graph = world.graph(order.tolist())
+        found = following.index(order)
+        assert following.m == graph.m
+        names = found.paths.names if found.paths.names is not None else np.arange(graph.n)
+        assert names.tolist() == [world.names[row] for row in order]
+        check_same(found, rebuilt(graph, found))
+        if batch % 5 == 4:  # opened again
+            following = OpenIndex(graph, found, 2)
+            world.names = names.tolist()
+            place = {row: number for number, row in enumerate(order.tolist())}
+            world.rows = list(range(graph.n))
+            world.edges = {place[key >> 32] << 32 | place[key & 0xFFFFFFFF]: word for key, word in world.edges.items()}
 
 
 def test_order_and_batches_do_not_matter(random_graph):
@@ -195,7 +296,7 @@ def test_order_and_batches_do_not_matter(random_graph):
     one_by_one = OpenIndex(graph, index)
     for key, is_new in generator.permutation([(key, 1) for key in comes] + [(key, 0) for key in goes]).tolist():
         one = Edges(np.array([key]), 0)
-        assert one_by_one.update(*((one, NONE) if is_new else (NONE, one)))[0].added == is_new
+        assert one_by_one.update(*((one, NONE) if is_new else (NONE, one)))[0].count(ADD) == is_new
     check_same(one_by_one.index(), at_once.index())
 
 
@@ -209,7 +310,7 @@ def test_back_again_is_as_before(random_graph):
     following.update(NONE, fresh)
     check_same(following.index(), index)
     changed, _ = following.update(NONE, everything)
-    assert changed.removed == graph.m and following.index().total == 0
+    assert changed.count(REMOVE) == graph.m and following.index().total == 0
     following.update(everything, NONE)
     check_same(following.index(), index)
 
@@ -235,21 +336,42 @@ def test_what_is_no_news_counts_and_changes_nothing(make_graph):
     comes, goes = edges((0, 1), (0, 1), (3, 3), (1, 2)), edges((3, 0), (0, 0))
     assert (len(comes.keys), comes.loops, goes.loops) == (2, 1, 1)
     changed, redrawn = following.update(comes, goes)
-    assert (changed.added, changed.removed, redrawn) == (0, 0, 0)
+    assert (len(changed.keys), changed.already_there, changed.not_there, redrawn) == (0, 2, 1, 0)
     check_same(following.index(), index)
-    check_same(updated(graph, index, changed)[0], index)
-    for refused in (following.update, lambda *both: Changed.between(graph, *both)):
-        with pytest.raises(InputError, match="1 edges are to be both added and removed"):
-            refused(edges((3, 0), (1, 0)), edges((3, 0)))
+    with pytest.raises(InputError, match="1 edges are to be both added and removed"):
+        following.update(edges((3, 0), (1, 0)), edges((3, 0)), come=[2**63])
+    assert following.n == 4
     both = Edges.of([0, 2], [1, 2], both_ways=True)
     assert both.keys.tolist() == [1, 1 << 32] and both.loops == 1
+    with pytest.raises(InputError, match="given twice, with two weights"):
+        Edges.of([0, 1], [1, 0], np.array([5, 6], np.uint32), both_ways=True)
+    with pytest.raises(InputError, match="has an end that is to be removed"):
+        following.update(edges((3, 0)), NONE, leave=[3])
+
+
+def test_weights_back_again_are_as_before():
+    world = Random(30, 200, 3, True)
+    graph = world.graph(range(30))
+    index = make(graph, WEIGHTED)
+    following = OpenIndex(graph, index)
+    changed, redrawn = following.update(NONE, NONE, weighed(world.edges))
+    assert len(changed.keys) == redrawn == changed.not_there == 0
+    key = next(iter(world.edges))
+    other = {key: world.edges[key] ^ 1}
+    changed, redrawn = following.update(NONE, NONE, weighed(other | {key ^ 1: 5}))
+    assert changed.count(WEIGH) == 1 and changed.not_there == int(key ^ 1 not in world.edges)
+    following.update(NONE, NONE, weighed({one: world.edges[one] for one in changed.keys.tolist()}))
+    check_same(following.index(), index)
+    following.update(NONE, NONE, leave=range(30))
+    assert following.m == 0 and following.index().total == 0
 
 
 def test_what_an_updatable_index_cannot_be(make_graph):
     graph = make_graph(3, [(0, 1)], Weights("const", 0.5))
-    for params, words in ((Params(weighted=True), "takes all edges alike"), (Params(0.001), "needs at least 0.01")):
-        with pytest.raises(UsageError, match=words):
-            build_updatable(graph, make(graph).paths, params)
+    with pytest.raises(UsageError, match="needs at least 0.01"):
+        build_updatable(graph, make(graph).paths, Params(0.001))
+    with pytest.raises(InputError, match="no weights of its edges"):
+        build_updatable(graph, make(graph).paths, WEIGHTED)
     plain = make(graph)
     with pytest.raises(InputError, match="was not made for updates"):
         OpenIndex(graph, type(plain)(**{**vars(plain), "paths": None}))
@@ -278,7 +400,8 @@ def test_changed_graph_is_as_if_imported(options):
     keys = {int(u) << 32 | int(v) for u, v in generator.integers(0, 20, (60, 2)) if u != v}
     graph = graph_of(keys, 20, **options)
     comes, goes = {1 << 32 | 19, 19 << 32, 7 << 32 | 8} - keys, set(sorted(keys)[::5])
-    found = change(graph, *(np.array(sorted(part)) for part in (comes, goes)))
+    keys_now = np.array(sorted(comes | goes))
+    found = change(graph, keys_now, np.isin(keys_now, list(comes)))
     expected = graph_of(keys - goes | comes, 20, **options)
     for one in fields(expected):
         a, b = getattr(found, one.name), getattr(expected, one.name)
@@ -288,9 +411,19 @@ def test_changed_graph_is_as_if_imported(options):
             assert np.array_equal(a, b) if isinstance(b, np.ndarray) else a == b, one.name
 
 
-def test_edges_with_probabilities_of_their_own_only_go():
-    graph = build_graph(np.array([0, 0, 1]), np.array([1, 2, 2]), w=np.array([0.5, 0.25, 1]), weights=Weights("file"))
-    found = change(graph, np.empty(0, np.int64), np.array([1]))
-    assert found.probabilities.tolist() == [2**30 - 1, 2**32 - 1] and found.indices.tolist() == [2, 2]
+def test_changed_weights_are_as_if_imported():
+    graph = graph_of({1: 7, 2: 8, 1 << 32 | 2: 9}, 3)
+    found = change(graph, np.array([1]), np.array([False]))
+    assert found.probabilities.tolist() == [8, 9] and found.indices.tolist() == [2, 2]
+    found = change(graph, np.array([1, 2 << 32]), np.array([True, True]), np.array([70, 6], np.uint32))
+    assert found.probabilities.tolist() == [70, 8, 9, 6] and found.in_probabilities.tolist() == [6, 70, 8, 9]
     with pytest.raises(InputError, match="have probabilities of their own"):
-        change(graph, np.array([2 << 32]), np.empty(0, np.int64))
+        change(graph, np.array([2 << 32]), np.array([True]))
+
+
+def test_graph_with_other_vertices():
+    graph = graph_of({1: 7, 2: 8, 1 << 32 | 2: 9}, 3)
+    vertices = Vertices(3, np.array([1, 2, 7]), None, np.array([-1, 0, 1]))  # 0 goes, 7 comes
+    found = change(graph, np.array([1 << 32 | 2]), np.array([True]), np.array([6], np.uint32), vertices)
+    assert keys_of(found) == {1, 1 << 32 | 2} and found.ids.tolist() == [1, 2, 7]
+    assert found.probabilities.tolist() == [9, 6] and found.in_probabilities.tolist() == [9, 6]

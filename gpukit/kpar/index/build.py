@@ -31,13 +31,21 @@ class Paths(NamedTuple):
     """The walks of an index that is made for updates, one by one (``update.py``).
 
     ``sized_for`` (edges of the graph) and ``factors`` (uint8, n: a(v)) decide ω for any degrees. ``moves`` (uint16,
-    walks) is how many steps each walk goes, and ``vertices`` (int32) is where to, all end to end.
+    walks) is how many steps each walk goes, and ``vertices`` (int32) is where to, all end to end. ``names`` (uint64, n)
+    are what walks are drawn by, where vertices came or went; else these are 0 … n-1. ``sized_n`` is how many vertices
+    the graph had that numbers of walks are made for, where it has others now.
     """
 
     sized_for: int
     factors: np.ndarray
     moves: np.ndarray
     vertices: np.ndarray
+    names: np.ndarray | None = None
+    sized_n: int | None = None
+
+    def walks_per_edge(self, n: int, params: Params) -> int:
+        """Return :meth:`Constants.walks_per_edge` of the graph that sizes are made for, if others do not say n."""
+        return Constants.of(self.sized_n or n, self.sized_for, params).walks_per_edge()
 
 
 @dataclass(frozen=True, eq=False)

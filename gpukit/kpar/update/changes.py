@@ -1,104 +1,121 @@
-"""Edges that come and go: which of them are news to a graph, and what they change at each tail."""
+"""Edges that come, go and get other weights: which of them are news to a graph, and what they change at each tail."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gpukit.errors import InputError
-from gpukit.graph.csr import Graph
-from gpukit.kpar.update.tables_cpu import Changes, SlotTables, grouped, in_both, in_rows, places_of
+from gpukit.kpar.update.tables_cpu import ADD, REMOVE, WEIGH, grouped
+
+Lookup = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+"""Says which edges, by ascending tail << 32 | head, are there (bool), and their weights less one (uint32)."""
 
 
 class Edges(NamedTuple):
-    """Edges by tail << 32 | head (int64, ascending, distinct, no loops), and how many loops were left out."""
+    """Edges by tail << 32 | head (int64, ascending, distinct, no loops), and how many loops were left out.
+
+    ``words`` (uint32) are their weights in units of 2**-32, less one; None where they have none.
+    """
 
     keys: np.ndarray
     loops: int
+    words: np.ndarray | None = None
 
     @classmethod
-    def of(cls, tails: Any, heads: Any, *, both_ways: bool = False) -> "Edges":
-        """Return the distinct edges among those given; ``both_ways`` gives each the other direction, too."""
+    def of(cls, tails: Any, heads: Any, words: np.ndarray | None = None, *, both_ways: bool = False) -> "Edges":
+        """Return the distinct edges among those given; ``both_ways`` gives each the other direction, too.
+
+        Raises
+        ------
+        InputError
+            If one is given with two weights.
+        """
         tails, heads = np.asarray(tails, np.int64), np.asarray(heads, np.int64)
-        keys = (tails << 32 | heads)[tails != heads]
+        kept = tails != heads
+        keys = (tails << 32 | heads)[kept]
         loops = len(tails) - len(keys)
-        if both_ways:
-            keys = np.concatenate([keys, (keys & 0xFFFFFFFF) << 32 | keys >> 32])
-        return cls(np.unique(keys), loops)
+        turned = (keys & 0xFFFFFFFF) << 32 | keys >> 32
+        keys = np.concatenate([keys, turned]) if both_ways else keys
+        distinct, first, which = np.unique(keys, return_index=True, return_inverse=True)
+        if words is None:
+            return cls(distinct, loops)
+        words = np.tile(words[kept], 2 if both_ways else 1)
+        if np.any(words[first][which] != words):
+            raise InputError("an edge is given twice, with two weights; give it once")
+        return cls(distinct, loops, words[first])
 
 
-def check_apart(add: Edges, remove: Edges) -> None:
-    """Refuse edges that are to be added and removed at once; raises InputError."""
-    both = in_both(add.keys, remove.keys)
-    if both:
-        raise InputError(f"{both:,} edges are to be both added and removed; do one of the two")
+NO_EDGES = Edges(np.empty(0, np.int64), 0)
+
+
+def check_apart(**edges: Edges) -> None:
+    """Refuse edges of which two things are to become at once, by what that is; raises InputError."""
+    for (one, some), (other, more) in combinations(edges.items(), 2):
+        both = len(np.intersect1d(some.keys, more.keys, assume_unique=True)) if len(some.keys) and len(more.keys) else 0
+        if both:
+            raise InputError(f"{both:,} edges are to be both {one} and {other}; do one of the two")
 
 
 @dataclass(frozen=True, eq=False)
 class Changed:
-    """Edges that change a graph, by tail.
+    """Edges that change a graph.
 
     Attributes
     ----------
     keys : int64 array
         tail << 32 | head, ascending.
-    adds : bool array
-        Which of them come; the others go.
-    tails : int64 array
-        The tails, each once, ascending.
-    first : int64 array, shape (tails + 1,)
-        The first edge of each.
-    degrees : int64 array
-        Out-degree of each tail afterwards.
+    kinds : uint8 array
+        ADD, REMOVE or WEIGH, of each.
+    words : uint32 array
+        Its weight from now on, less one.
+    already_there, not_there : int
+        How many more were to be added and are there, or to be removed or weighed and are not.
     """
 
     keys: np.ndarray
-    adds: np.ndarray
-    tails: np.ndarray
-    first: np.ndarray
-    degrees: np.ndarray
+    kinds: np.ndarray
+    words: np.ndarray
+    already_there: int = 0
+    not_there: int = 0
 
     @classmethod
-    def of(cls, added: np.ndarray, removed: np.ndarray, degree: np.ndarray) -> "Changed":
-        """Return the changes by edges that are not there, and edges that are, given the out-degrees of the graph."""
-        return cls(*grouped(added, removed, degree))
+    def of(
+        cls, look: Lookup, add: Edges, remove: Edges, weigh: Edges = NO_EDGES, leave: np.ndarray | None = None
+    ) -> "Changed":
+        """Return what becomes of edges; those that are there, or are not, or weigh as much, do not count.
 
-    @classmethod
-    def between(cls, graph: Graph, add: Edges, remove: Edges) -> "Changed":
-        """Return what becomes of edges to add and to remove; those that are there, or are not, do not count.
+        ``leave`` are edges that are there and go with their vertices.
 
         Raises
         ------
         InputError
-            If an edge is to be added and removed.
+            If two things are to become of an edge.
         """
-        check_apart(add, remove)
-        there, here = (in_rows(keys, graph.indptr, graph.indices) for keys in (add.keys, remove.keys))
-        return cls.of(add.keys[~there], remove.keys[here], np.diff(graph.indptr))
+        check_apart(added=add, removed=remove, weighed=weigh)
+        there, here, (known, before) = look(add.keys)[0], look(remove.keys)[0], look(weigh.keys)
+        goes = remove.keys[here] if leave is None else np.union1d(remove.keys[here], leave)
+        other = known & (before != weigh.words) if weigh.words is not None else known
+        parts = (add.keys[~there], goes, weigh.keys[other])
+        words = [
+            np.zeros(len(keys), np.uint32) if one.words is None else one.words[chosen]
+            for keys, one, chosen in zip(parts, (add, NO_EDGES, weigh), (~there, None, other), strict=True)
+        ]
+        keys = np.concatenate(parts)
+        kinds = np.repeat(np.array([ADD, REMOVE, WEIGH], np.uint8), [len(part) for part in parts])
+        order = np.argsort(keys)
+        missing = int(len(here) - here.sum() + len(known) - known.sum())
+        return cls(keys[order], kinds[order], np.concatenate(words)[order], int(there.sum()), missing)
 
-    @property
-    def added(self) -> int:
-        """How many edges come."""
-        return int(self.adds.sum())
+    def count(self, kind: int) -> int:
+        """How many edges come (ADD), go (REMOVE) or get another weight (WEIGH)."""
+        return int(np.count_nonzero(self.kinds == kind))
 
-    @property
-    def removed(self) -> int:
-        """How many edges go."""
-        return len(self.keys) - self.added
-
-    def groups(self, tables: SlotTables, used: int, before: Changes | None = None) -> tuple[Changes, int]:
-        """Return the changes as kernels take them, given the slots in use, and the slots in use behind them.
-
-        Room that changes ``before`` these had is taken again where it is enough: fresh memory costs more than its use.
-        """
-        where, old, used = places_of(self.tails, self.degrees, tables.where, used)
-        heads = (self.keys & 0xFFFFFFFF).astype(np.int32)
-        if before is None or len(before.states) < old[-1]:
-            slots, states = np.empty(old[-1], np.int32), np.empty(old[-1], np.uint8)
-        else:
-            slots, states = before.old_slots, before.states
-        bits = np.empty(len(self.tails), np.uint8)
-        return Changes(self.tails, self.first, heads, self.adds, where, old, bits, slots, states), used
+    def groups(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the tails, each once, and the first edge of each."""
+        return grouped(self.keys)
 
 
 def slots_of(bits: np.ndarray) -> np.ndarray:

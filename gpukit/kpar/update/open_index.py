@@ -10,11 +10,12 @@ from gpukit.device.memory import check_host
 from gpukit.errors import InputError, UsageError
 from gpukit.graph.csr import Graph
 from gpukit.kpar.index.build import Index, Paths, base_counts
-from gpukit.kpar.problem import Constants, begins
-from gpukit.kpar.update.changes import Changed, Edges, check_apart, slots_of
+from gpukit.kpar.problem import begins
+from gpukit.kpar.update.changes import NO_EDGES, Changed, Edges, slots_of
 from gpukit.kpar.update.paths import (
     MAX_STEPS,
     PARTS_PER_THREAD,
+    WEIGHTED,
     index_of_ends,
     key_of,
     longest_of,
@@ -22,13 +23,26 @@ from gpukit.kpar.update.paths import (
     shares,
     tables_of,
 )
-from gpukit.kpar.update.tables_cpu import Changes, OldPaths, SlotTables, are_edges, change_tables, ends_of
+from gpukit.kpar.update.tables_cpu import (
+    ADD,
+    REMOVE,
+    Changes,
+    SlotTables,
+    edges_of,
+    ends_of,
+    place_tables,
+    put_in,
+    table_begins,
+    take_out,
+    words_of,
+)
 from gpukit.kpar.update.visits_cpu import (
     CAPACITY,
     GONE,
     SIZE,
     UNMARKED,
     Cut,
+    OldPaths,
     Records,
     VisitLists,
     Visits,
@@ -72,7 +86,8 @@ BYTES_PER_WALK, BYTES_PER_STEP, BYTES_PER_EDGE = 52, 30, 28
 class OpenIndex:
     """An updatable index with what updates need: slot tables, and the walks through each vertex.
 
-    Opening draws the first words of all walks again, about as long as a quarter of making the index.
+    A vertex has a row: its number in the graph, or, if it comes later, the next one. Rows of vertices that went are not
+    used again. Opening draws the first words of all walks again, about as long as a quarter of making the index.
 
     Parameters
     ----------
@@ -95,18 +110,21 @@ class OpenIndex:
         if index.paths is None:
             raise InputError(f"the index was not made for updates; make it again with {spelled('updatable', True)}")
         self.n, self.m, self.threads = graph.n, graph.m, threads
-        self._index, self._sizes = index, index.paths
-        self._key = key_of(index.params, index.seed)
-        self._per_edge = Constants.of(graph.n, index.paths.sized_for, index.params).walks_per_edge()
+        self._index, self._sized_for = index, index.paths.sized_for
+        self._key = key_of(index.params, index.seed, index.paths)
+        self._per_edge = index.paths.walks_per_edge(graph.n, index.params)
+        self._sized_n = index.paths.sized_n or graph.n
         self._pool = ThreadPoolExecutor(threads)
         total = len(index.paths.moves)
         steps = int(total / index.params.alpha)
         needs = {f"listing the steps of {total:,} walks": BYTES_PER_WALK * total + BYTES_PER_STEP * steps}
         check_host(
-            needs | {"slot tables": BYTES_PER_EDGE * graph.m}, f"make an index with a larger {spelled('epsilon')}"
+            needs | {"slot tables": (WEIGHTED if index.params.weighted else 1) * BYTES_PER_EDGE * graph.m},
+            f"make an index with a larger {spelled('epsilon')}",
         )
-        self._tables, self._slots_used = tables_of(graph, threads, int(3 * graph.m * SPARE) + 16)
-        self._changes: Changes | None = None
+        self._tables, self._slots_used = tables_of(graph, self._key, index.params, threads, SPARE)
+        self._factors = index.paths.factors.copy()
+        self._room = np.empty(0, np.int32), np.empty(0, np.uint32), np.empty(0, np.uint8)
         self._open(index.paths)
         self._whole = True
 
@@ -135,8 +153,19 @@ class OpenIndex:
         for step in range(0, len(parts), self.threads):
             self._list(self._map(lambda ends: visits_of(key, records, *ends), parts[step : step + self.threads]))
 
-    def update(self, add: Edges, remove: Edges) -> tuple[Changed, int]:
-        """Add and remove edges, all at once.
+    def update(
+        self, add: Edges, remove: Edges, weigh: Edges = NO_EDGES, *, come: Any = (), leave: Any = ()
+    ) -> tuple[Changed, int]:
+        """Change edges and vertices, all at once.
+
+        Parameters
+        ----------
+        add, remove, weigh : Edges
+            By rows. Where edges are weighted, those to add and to weigh have weights.
+        come : sequence of int
+            Names of vertices to add, below 2**64; they get the rows from ``n`` on.
+        leave : sequence of int
+            Rows of vertices that go with all of their edges.
 
         Returns
         -------
@@ -148,17 +177,57 @@ class OpenIndex:
         Raises
         ------
         InputError
-            If an edge is both added and removed.
+            If two things are to become of an edge.
         """
-        check_apart(add, remove)
         self._check_whole()
-        comes, goes = are_edges(add.keys, self._tables), are_edges(remove.keys, self._tables)
-        edges = Changed.of(add.keys[~comes], remove.keys[goes], self._tables.degree)
+        before = self.n
+        self._add_rows(np.array(come, np.uint64))
+        try:
+            edges = self._news(add, remove, weigh, np.array(leave, np.int64))
+        except InputError:
+            self.n = before
+            raise
         self._whole = False
         redrawn = self._change(edges) if len(edges.keys) else 0
         self._whole = True
-        self.m += edges.added - edges.removed
+        self.m += edges.count(ADD) - edges.count(REMOVE)
         return edges, redrawn
+
+    def _news(self, add: Edges, remove: Edges, weigh: Edges, leave: np.ndarray) -> Changed:
+        """Return what becomes of edges, of which those of vertices that leave are some."""
+        gone = None
+        if len(leave):
+            which = np.zeros(self.n, bool)
+            which[leave] = True
+            gone = edges_of(self._tables, which)
+            for edges in (add, weigh):
+                if np.any(which[edges.keys >> 32] | which[edges.keys & 0xFFFFFFFF]):
+                    raise InputError(
+                        "an edge to add or to weigh has an end that is to be removed; leave one of them out"
+                    )
+        return Changed.of(self.words_of, add, remove, weigh, gone)
+
+    def _add_rows(self, names: np.ndarray) -> None:
+        """Give so many vertices rows, without edges and walks."""
+        first, self.n = self.n, self.n + len(names)
+        records, lists, tables, key = self._records, self._lists, self._tables, self._key
+        if self.n > len(tables.where):
+            room = int(self.n * (1 + SPARE)) + 16
+            rows = {name: _zeros_behind(getattr(tables, name), room) for name in ("where", "degree", "weight", "taken")}
+            self._tables = tables._replace(**rows)
+            self._lists = lists._replace(of=_zeros_behind(lists.of, room))
+            rows = {name: _zeros_behind(getattr(records, name), room) for name in ("first", "capacity", "counts")}
+            self._records = records._replace(**rows)
+            self._factors = _zeros_behind(self._factors, room)
+        if self.n > len(key.names) and len(names):
+            self._key = key = key._replace(names=_zeros_behind(key.names, len(self._tables.where)))
+        self._factors[first : self.n] = 1
+        key.names[first : self.n] = names
+
+    def words_of(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return which edges, by tail << 32 | head of rows, are there (bool), and their weights less one (uint32)."""
+        found: tuple[np.ndarray, np.ndarray] = words_of(self._key, self._tables, keys)
+        return found
 
     @property
     def tables(self) -> SlotTables:
@@ -172,10 +241,11 @@ class OpenIndex:
 
     def _change(self, edges: Changed) -> int:
         """Change edges; returns how many walks were drawn again."""
-        key, tails = self._key, edges.tails
-        base = np.array(base_counts(edges.degrees.tolist(), self._per_edge), np.int64)
-        cut, size = self._change_counts(tails, base * self._sizes.factors[tails])
+        key = self._key
         changes = self._change_tables(edges)
+        tails, degrees = changes.tails, self._tables.degree[changes.tails]
+        base = np.array(base_counts(degrees.tolist(), self._per_edge), np.int64)
+        cut, size = self._change_counts(tails, base * self._factors[tails])
         tables, records, lists = self._tables, self._records, self._lists
         seen = int(lists.of[tails, SIZE].sum())
         many = max(seen >> 6, len(edges.keys)) > ALONE
@@ -214,17 +284,26 @@ class OpenIndex:
 
     def _change_tables(self, edges: Changed) -> Changes:
         """Change the slot tables of the tails; return the changes, with the tables as they were."""
-        tables = self._tables
-        changes, used = edges.groups(tables, self._slots_used, self._changes)
+        key, tables, (tails, first) = self._key, self._tables, edges.groups()
+        old, room = table_begins(tails, tables.where), self._room
+        if len(room[0]) < old[-1]:  # else that of the changes before: fresh memory costs more than its use
+            weights = np.empty(old[-1] if len(tables.weights) else 0, np.uint32)
+            self._room = room = np.empty(old[-1], np.int32), weights, np.empty(old[-1], np.uint8)
+        heads = (edges.keys & 0xFFFFFFFF).astype(np.int32)
+        where, shapes = np.empty(len(tails), np.int64), np.empty(len(tails), np.int64)
+        changes = Changes(tails, first, heads, edges.kinds, edges.words, where, old, shapes, *room)
+        parts = shares(old, PARTS_PER_THREAD * self.threads if len(edges.keys) > ALONE else 1)
+        self._map(lambda ends: take_out(key, changes, tables, *ends), parts)
+        used = place_tables(changes, tables, self._slots_used)
         if used > len(tables.slots):
             taken = int(slots_of(tables.where & 255).sum())
-            slots = np.empty(int((taken + used - self._slots_used) * (1 + SPARE)), np.int32)
-            self._slots_used = close_table_gaps(tables, slots)
-            self._tables = tables = tables._replace(slots=slots)
-            changes, used = edges.groups(tables, self._slots_used, self._changes)
-        self._slots_used, self._changes = used, changes
-        pieces = PARTS_PER_THREAD * self.threads if len(edges.keys) > ALONE else 1
-        self._map(lambda ends: change_tables(changes, tables, *ends), shares(changes.old_begin, pieces))
+            size = int((taken + used - self._slots_used) * (1 + SPARE))
+            slots, weights = np.empty(size, np.int32), np.empty(size if len(tables.weights) else 0, np.uint32)
+            self._slots_used = close_table_gaps(tables, slots, weights)
+            self._tables = tables = tables._replace(slots=slots, weights=weights)
+            used = place_tables(changes, tables, self._slots_used)
+        self._slots_used = used
+        self._map(lambda ends: put_in(key, changes, tables, *ends), parts)
         return changes
 
     def _relist(self, visits: list[Visits], many: bool) -> None:
@@ -262,10 +341,17 @@ class OpenIndex:
         """Call ``work`` on each, in threads where there are several."""
         return [work(one) for one in over] if len(over) == 1 else list(self._pool.map(work, over))
 
-    def index(self) -> Index:
-        """Return the index as it is now: that which :func:`gpukit.kpar.update.paths.build_updatable` would make."""
+    def index(self, order: np.ndarray | None = None) -> Index:
+        """Return the index as it is now: that which :func:`gpukit.kpar.update.paths.build_updatable` would make.
+
+        ``order`` (int64) has the row of each vertex of the graph as it is now; they are its numbers by default.
+        """
         self._check_whole()
-        records, counts = self._records, self._records.counts.copy()
+        order = np.arange(self.n) if order is None else order
+        place = np.full(self.n, -1, np.int32)
+        place[order] = np.arange(len(order), dtype=np.int32)
+        counts = self._records.counts[order]
+        records = self._records._replace(counts=counts, first=self._records.first[order])
         places = begins(counts)
         moves = np.empty(places[-1], np.uint16)
         over_parts(lambda first, last: moves_of(records, places, first, last, moves), places, self.threads)
@@ -273,17 +359,30 @@ class OpenIndex:
         path, ends = np.empty(begin[-1], np.int32), np.empty(places[-1], np.int32)
 
         def collect(first: int, last: int) -> None:
-            paths_of(records, places, begin, first, last, path)
+            paths_of(records, place, places, begin, first, last, path)
             ends_of(places, begin, path, first, last, ends)
 
         over_parts(collect, places, self.threads)
-        old, paths = self._index, self._sizes._replace(moves=moves, vertices=path)
-        hubs = old.hubs is not None
-        return index_of_ends(old.params, old.seed, counts, ends, self.m, paths, threads=self.threads, hubs=hubs)
+        names = np.arange(self.n, dtype=np.uint64)
+        names[self._key.plain :] = self._key.names[self._key.plain : self.n]
+        names = names[order]
+        plain = np.array_equal(names, np.arange(len(order), dtype=np.uint64))
+        sizes = Paths(self._sized_for, self._factors[order], moves, path)
+        if self._sized_n != len(order) or not plain:
+            sizes = sizes._replace(names=names, sized_n=self._sized_n)
+        old, hubs = self._index, self._index.hubs is not None
+        return index_of_ends(old.params, old.seed, counts, ends, self.m, sizes, threads=self.threads, hubs=hubs)
 
 
 def _grown(array: np.ndarray, length: int) -> np.ndarray:
     """Return an array that begins with this one."""
     grown = np.empty(length, array.dtype)
+    grown[: len(array)] = array
+    return grown
+
+
+def _zeros_behind(array: np.ndarray, length: int) -> np.ndarray:
+    """Return an array that begins with this one, with zeros behind."""
+    grown = np.zeros((length, *array.shape[1:]), array.dtype)
     grown[: len(array)] = array
     return grown

@@ -11,11 +11,20 @@ from gpukit.device.memory import check_host
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.errors import UsageError
 from gpukit.graph.csr import Graph
+from gpukit.graph.probabilities import edge_weights
 from gpukit.kpar.index.build import Index, Paths, base_counts, index_of_rows, walk_counts
 from gpukit.kpar.problem import Constants, Params, begins
 from gpukit.kpar.update.changes import slots_of
-from gpukit.kpar.update.rule import bits_for
-from gpukit.kpar.update.tables_cpu import Key, SlotTables, draw_paths, ends_of, fill_tables, longest_walks, pack_paths
+from gpukit.kpar.update.tables_cpu import (
+    Key,
+    SlotTables,
+    draw_paths,
+    ends_of,
+    fill_tables,
+    longest_walks,
+    pack_paths,
+    size_rows,
+)
 from gpukit.wording import spelled
 
 LEAST_ALPHA = 0.01
@@ -25,6 +34,9 @@ MAX_STEPS = 0xFFFE
 BYTES_PER_WALK, BYTES_PER_STEP, BYTES_PER_EDGE = 28, 14, 16
 """Upper bounds of the room a walk, a step and an edge take while an index is made."""
 
+WEIGHTED = 4
+"""Times as much room an edge takes that has a weight: twice as many slots, of twice the bytes."""
+
 PARTS_PER_THREAD = 8
 """Shares for each thread, as those of large vertices are longer."""
 
@@ -33,11 +45,6 @@ def check_updatable(params: Params, memory: int | None = None) -> None:
     """Refuse what an index for updates cannot have; raises UsageError."""
     if memory is not None:
         raise UsageError(f"an updatable index keeps all walks, and {spelled('memory')} may not; leave one of them out")
-    if params.weighted:
-        raise UsageError(
-            f"an updatable index takes all edges alike; leave {spelled('weighted', True)} or "
-            f"{spelled('updatable', True)} out"
-        )
     if params.alpha < LEAST_ALPHA:
         raise UsageError(f"alpha is {params.alpha}; an updatable index needs at least {LEAST_ALPHA}")
 
@@ -55,21 +62,30 @@ def shares(places: np.ndarray, parts: int) -> list[tuple[int, int]]:
     return list(pairwise(cuts.tolist()))
 
 
-def key_of(params: Params, seed: int) -> Key:
+def key_of(params: Params, seed: int, sizes: Paths) -> Key:
     """Return the key of the walks."""
-    return Key(np.uint64(seed), stream_tag(Stream.WALK), np.uint64(params.one_minus_alpha))
+    names, plain = np.empty(0, np.uint64), len(sizes.factors)
+    if sizes.names is not None:
+        names, others = sizes.names, np.flatnonzero(sizes.names != np.arange(plain, dtype=np.uint64))
+        plain = int(others[0]) if len(others) else plain
+    return Key(np.uint64(seed), stream_tag(Stream.WALK), np.uint64(params.one_minus_alpha), names, plain)
 
 
-def tables_of(graph: Graph, threads: int, spare: int = 0) -> tuple[SlotTables, int]:
-    """Return the slot tables of a graph, with room for ``spare`` slots more, and the slots in use."""
-    degree = np.diff(graph.indptr)
-    distinct, which = np.unique(degree, return_inverse=True)
-    bits = np.array([bits_for(one) for one in distinct.tolist()], np.int64)[which]
-    begin = begins(slots_of(bits))
+def tables_of(graph: Graph, key: Key, params: Params, threads: int, spare: float = 0) -> tuple[SlotTables, int]:
+    """Return the slot tables of a graph, with a share of room for more, and the slots in use."""
+    words = edge_weights(graph) if params.weighted else np.empty(0, np.uint32)
+    where, degree, weight, taken = (np.empty(graph.n, np.int64) for _ in range(4))
+    none = np.empty(0, np.int32)
+    tables = SlotTables(where, degree, weight, taken, none, words[:0])
+    rows = (graph.indptr, words)
+    over_parts(lambda first, last: size_rows(*rows, first, last, tables), graph.indptr, threads)
+    begin = begins(slots_of(where & 255))
     used = int(begin[-1])
-    where = np.where(bits > 0, begin[:-1] << 8 | bits, 0)
-    tables = SlotTables(where, degree, np.empty(used + spare, np.int32))
-    over_parts(lambda first, last: fill_tables(graph.indptr, graph.indices, first, last, tables), graph.indptr, threads)
+    where |= np.where(where > 0, begin[:-1] << 16, 0)
+    room = used + int(spare * used) + (16 if spare else 0)
+    tables = tables._replace(slots=np.empty(room, np.int32), weights=np.empty(room if len(words) else 0, np.uint32))
+    rows = (key, graph.indptr, graph.indices, words)
+    over_parts(lambda first, last: fill_tables(*rows, first, last, tables), graph.indptr, threads)
     return tables, used
 
 
@@ -99,30 +115,33 @@ def build_updatable(
     ----------
     graph : Graph
     sizes : Paths
-        By :func:`sizes_of`, or of an index for another graph with as many vertices.
+        By :func:`sizes_of`, or of an index for another graph with these vertices.
     params, seed, threads, hubs
         As for :func:`gpukit.kpar.index.build.build_index`.
 
     Raises
     ------
     UsageError
-        Where edges are to be weighted, or α is too small.
+        Where α is too small.
+    InputError
+        Where edges are to be weighted, and have no weights.
     DeviceError
         If the walks need more memory than is free.
     """
     params = params or Params()
     check_updatable(params)
-    per_edge = Constants.of(graph.n, sizes.sized_for, params).walks_per_edge()
+    per_edge = sizes.walks_per_edge(graph.n, params)
     walks = counts_for(np.diff(graph.indptr), sizes.factors, per_edge)
     places = begins(walks)
     total = int(places[-1])
     steps = int(total * (1 / params.alpha - 1))
     needs = {f"drawing {total:,} walks": BYTES_PER_WALK * total + BYTES_PER_STEP * steps}
     check_host(
-        needs | {"slot tables": BYTES_PER_EDGE * graph.m},
+        needs | {"slot tables": (WEIGHTED if params.weighted else 1) * BYTES_PER_EDGE * graph.m},
         f"raise {spelled('epsilon')}, or leave {spelled('updatable', True)} out",
     )
-    key, (tables, _) = key_of(params, seed), tables_of(graph, threads)
+    key = key_of(params, seed, sizes)
+    tables, _ = tables_of(graph, key, params, threads)
     moves, vertices, ends = paths_on(key, tables, walks, places, threads)
     paths = sizes._replace(moves=moves, vertices=vertices)
     return index_of_ends(params, seed, walks, ends, graph.m, paths, threads=threads, hubs=hubs)

@@ -1,9 +1,14 @@
 """What an edge's place in a slot table is, and what a step of an updatable walk is: scalar rules (docs/kpar.md).
 
-A vertex with d out-edges has a table of S = 2**bits slots, the least S >= 2d, with a head or -1 in each. An edge's home
-is a hash of its ends; it stands in the first slot from there on (cyclically) that no lower head needs. This is the one
-stable matching of edges and slots, so a table is a function of its edges (Blelloch, Golovin, "Strongly
-history-independent hashing with applications", FOCS 2007).
+An edge of weight w, a whole number from 1 on, takes ⌈w / u⌉ slots of its tail's table: a *part*, which a step that
+meets it accepts with probability (w - 1 mod u + 1) / u, and copies that are always accepted. The unit u = 2**k is the
+least that the mean weight of the row does not exceed, so that d edges take 2·d slots at most; where edges count alike
+every weight is 1, u is 1, and there are no copies. A table has S = 2**bits slots, the least S >= 2 times those taken.
+The home of a copy is a hash of its edge and its number (0: the part); it stands in the first slot from there on
+(cyclically) that no copy of a lower head needs. This is the one stable matching of copies and slots, so a table is a
+function of its edges (Blelloch, Golovin, "Strongly history-independent hashing with applications", FOCS 2007).
+
+Draws, homes and the order of heads go by the *names* of vertices (uint64), which stay while vertices come and go.
 """
 
 import numba
@@ -24,44 +29,95 @@ def mixed(word):
 
 
 @njit
-def bits_for(degree):
-    """Return log2 of the slots for so many edges (uint8), 1 … 32; 0 where there are none and no table."""
+def bits_for(taken):
+    """Return log2 of the slots of a table of which so many are taken (uint8), 1 … 34; 0 where none are and no table."""
     bits = uint8(0)
-    while degree > 0 and (int64(1) << int64(bits)) < 2 * degree:
+    while taken > 0 and (int64(1) << int64(bits)) < 2 * taken:
         bits += uint8(1)
     return bits
 
 
-@numba.njit(inline="always")
-def home(tail, head, bits):
-    """Return the slot at which the search for the edge begins."""
-    return int64(mixed((uint64(tail) << uint64(32)) | uint64(head)) >> uint64(64 - int64(bits)))
+@njit
+def unit_for(weight, degree):
+    """Return log2 of the unit of a row of ``degree`` edges whose weights sum to ``weight``: 0 … 32."""
+    unit = int64(0)
+    while weight > degree << unit:
+        unit += 1
+    return unit
 
 
 @numba.njit(inline="always")
-def slot_of(word, attempt, bits):
-    """Return the slot that a step with these 64 bits tries, the number of attempts before it in ``attempt``."""
-    if attempt > 0:
-        word = mixed(word + uint64(attempt) * uint64(_GOLDEN))
+def folded(name):
+    """Return 32 bits of a name, which are the name itself where it is as short."""
+    return (name ^ (name >> uint64(32))) & uint64(0xFFFFFFFF)
+
+
+@numba.njit(inline="always")
+def home(tail, head, copy, bits):
+    """Return the slot at which the search for a copy of an edge begins; the ends are names."""
+    word = mixed((folded(tail) << uint64(32)) | folded(head))
+    if copy > 0:
+        word = mixed(word + uint64(copy) * uint64(_GOLDEN))
     return int64(word >> uint64(64 - int64(bits)))
 
 
 @numba.njit(inline="always")
-def chosen(slots, begin, bits, word):
-    """Return the head that a step chooses by 64 bits: that of the first occupied slot it tries.
+def tried(word, attempt):
+    """Return the 64 bits of an attempt of a step with these 64, the number of attempts before it in ``attempt``."""
+    if attempt > 0:
+        word = mixed(word + uint64(attempt) * uint64(_GOLDEN))
+    return word
 
-    All d edges are equally likely; with fixed 64 bits the chance of one is within about (d / 2**64)**½ of its value.
+
+@numba.njit(inline="always")
+def slot_of(word, bits):
+    """Return the slot that an attempt looks at: by the highest of its bits."""
+    return int64(word >> uint64(64 - int64(bits)))
+
+
+@numba.njit(inline="always")
+def accepts(word, weight, unit):
+    """Say whether an attempt accepts the part of an edge of weight ``weight`` + 1: by the lowest of its bits."""
+    below = (uint64(1) << uint64(unit)) - uint64(1)
+    return word & below <= uint64(weight) & below
+
+
+@numba.njit(inline="always")
+def head_in(slots, weights, place, unit, word):
+    """Return the head that an attempt finds in a slot, or -1 where it is empty, or its part is not accepted."""
+    slot = int64(slots[place])
+    if unit > 0:
+        if slot < -1:
+            return -2 - slot
+        if slot >= 0 and not accepts(word, weights[place], unit):
+            return int64(-1)
+    return slot
+
+
+@numba.njit(inline="always")
+def chosen(slots, weights, begin, shape, word):
+    """Return the head that a step chooses by 64 bits: what the first attempt finds that finds one.
+
+    The chance of each edge is its share of the weights; with fixed 64 bits it is within about (d / 2**64)**½ of that.
+    ``shape`` is unit << 8 | bits.
     """
-    attempt = 0
+    bits, unit, attempt = shape & 255, shape >> 8, 0
     while True:
-        head = slots[begin + slot_of(word, attempt, bits)]
+        now = tried(word, attempt)
+        head = head_in(slots, weights, begin + slot_of(now, bits), unit, now)
         if head >= 0:
             return head
         attempt += 1
 
 
 @numba.njit(inline="always")
-def drawn(seed, tag, walk, vertex, step):
-    """Return the draws of a step of walk ``walk`` from ``vertex``: 32 bits to stop by, and 64 to choose by."""
-    w0, w1, w2, _ = draw4(seed, tag, walk, vertex, step)
+def drawn(seed, tag, walk, name, step):
+    """Return the draws of a step of walk ``walk`` from a vertex: 32 bits to stop by, and 64 to choose by.
+
+    The higher half of its name stands where walks and steps, which are below 2**32 and 2**16, have none of their bits.
+    """
+    name = uint64(name)
+    walk = uint64(walk) | ((name >> uint64(32)) & uint64(0xFFFF)) << uint64(32)
+    step = uint64(step) | (name >> uint64(48)) << uint64(16)
+    w0, w1, w2, _ = draw4(seed, tag, walk, name & uint64(0xFFFFFFFF), step)
     return w0, (uint64(w1) << uint64(32)) | uint64(w2)

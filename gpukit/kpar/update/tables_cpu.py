@@ -2,308 +2,417 @@
 
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
-from numba import int32, int64, uint16, uint64
+from numba import int32, int64, uint8, uint16, uint32, uint64
 
 from gpukit.device.compiled import njit
-from gpukit.kpar.update.rule import bits_for, chosen, drawn, home, slot_of
+from gpukit.kpar.update.rule import accepts, bits_for, chosen, drawn, home, slot_of, tried, unit_for
 
 
 class Key(NamedTuple):
-    """The key of all draws, and the probability of going on in units of 2**-32 (uint64)."""
+    """What decides all draws: the seed and tag, the probability of going on in units of 2**-32 (uint64), and names.
+
+    The first ``plain`` vertices are named by their numbers; ``names`` (uint64) has the names of the others, each at the
+    vertex's place, all different and none below ``plain``.
+    """
 
     seed: Any
     tag: Any
     one_minus_alpha: Any
+    names: Any
+    plain: Any
 
 
 class SlotTables(NamedTuple):
-    """The slot tables: where each is (int64, n: first slot << 8 | log2 of its slots, 0: none), and out-degrees.
+    """The slot tables: where each is (int64, n: first slot << 16 | log2 of its unit << 8 | log2 of its slots, 0: none).
 
-    ``degree`` is int64 (n). ``slots`` (int32) has a head or -1; what lies between tables is not read.
+    ``degree``, ``weight`` and ``taken`` (int64, n) are how many edges a vertex has, the sum of their weights and the
+    slots they take. ``slots`` (int32) has -1, the head of a part, or -2 - head for a copy; ``weights`` (uint32) the
+    weight less one of a part and the number of a copy. It is empty where edges count alike: there all weigh 1. What
+    lies between tables is not read.
     """
 
     where: Any
     degree: Any
+    weight: Any
+    taken: Any
     slots: Any
+    weights: Any
 
 
 class Changes(NamedTuple):
-    """Edges to add and to remove, by tail: of tail ``tails[g]`` those from ``first[g]`` to ``first[g + 1]``.
+    """Edges that change, by tail: of tail ``tails[g]`` those from ``first[g]`` to ``first[g + 1]``.
 
-    ``heads`` (int32) and ``adds`` (bool) have their heads, ascending in a group, and which kind each is; ``where``
-    (int64) says as in :class:`SlotTables` where each table will be, the same place if it keeps its size. ``old_begin``
-    (int64, groups + 1), ``old_bits`` (uint8) and ``old_slots`` (int32) have room for the tables as they were, and
-    ``states`` (uint8) for what became of each slot of a table that keeps its size: EMPTY, SAME or OTHER.
+    ``heads`` (int32), ``kinds`` (uint8: ADD, REMOVE or WEIGH) and ``words`` (uint32: the weight from now on, less one)
+    say what becomes of each. ``old_begin`` (int64, groups + 1), ``old_shapes`` (int64), ``old_slots`` and
+    ``old_weights`` have room for the tables as they were, ``where`` (int64) for where they will be, and ``states``
+    (uint8) for what became of each slot of a table that keeps its shape: EMPTY, SAME, OTHER or PART.
     """
 
     tails: Any
     first: Any
     heads: Any
-    adds: Any
+    kinds: Any
+    words: Any
     where: Any
     old_begin: Any
-    old_bits: Any
+    old_shapes: Any
     old_slots: Any
+    old_weights: Any
     states: Any
 
 
-class OldPaths(NamedTuple):
-    """Paths as they were: where the walks of each vertex stand (int64, n + 1), each path begins, and all of them."""
+ADD, REMOVE, WEIGH = range(3)
+"""What becomes of an edge: it comes, goes, or gets another weight."""
 
-    places: Any
-    begin: Any
-    vertices: Any
-
-
-UNCUT = 0xFFFF
-"""Stands for no step, which no walk reaches."""
-
-EMPTY, SAME, OTHER = range(3)
-"""States of a slot: empty before and now, with the head it had, and with another or one of the two empty."""
+EMPTY, SAME, OTHER, PART = range(4)
+"""States of a slot: empty before and now, as it was and always accepted, another, and as it was and accepted partly."""
 
 CHUNK = 1 << 12
 """Visits that a thread looks at before the next one's turn: 64 KiB, which stay in its cache."""
 
 
+@numba.njit(inline="always")
+def name_of(key, v):
+    """Return the name of a vertex (uint64)."""
+    if v < key.plain:
+        return uint64(v)
+    return key.names[v]
+
+
+@numba.njit(inline="always")
+def draws_of(key, walk, v, step):
+    """Return the draws of a step of walk ``walk`` from a vertex (:func:`gpukit.kpar.update.rule.drawn`)."""
+    return drawn(key.seed, key.tag, walk, name_of(key, v), step)
+
+
+@numba.njit(inline="always")
+def _precedes(key, one, copy, other, other_copy):
+    """Say whether a copy of the edge to ``one`` is served before a copy of that to ``other``."""
+    if one == other:
+        return copy < other_copy
+    if min(one, other) < key.plain:
+        return one < other
+    return key.names[one] < key.names[other]
+
+
+@numba.njit(inline="always")
+def _copy_in(tables, slot):
+    """Return the head and the number of the copy in a slot that is taken."""
+    head = int64(tables.slots[slot])
+    if head >= 0:
+        return head, int64(0)
+    return -2 - head, int64(tables.weights[slot])
+
+
 @njit
-def insert(slots, begin, bits, tail, head):
-    """Put an edge that is not there into a table: at a slot, the lower head stays and the other goes on."""
+def _insert(key, tables, begin, bits, tail, head, copy, word):
+    """Put a copy that is not there into a table: at a slot, the one served first stays and the other goes on."""
     mask = (int64(1) << int64(bits)) - 1
-    place = home(tail, head, bits)
+    weighted = len(tables.weights) > 0
+    place = home(name_of(key, tail), name_of(key, head), copy, bits)
     while True:
-        there = slots[begin + place]
-        if there < 0:
-            slots[begin + place] = head
+        slot = begin + place
+        coded = int32(head if copy == 0 else -2 - head)
+        if tables.slots[slot] == -1:
+            tables.slots[slot] = coded
+            if weighted:
+                tables.weights[slot] = word
             return
-        if there > head:
-            slots[begin + place] = head
-            head = there
+        there, number = _copy_in(tables, slot)
+        if _precedes(key, head, copy, there, number):
+            tables.slots[slot] = coded
+            if weighted:
+                word, tables.weights[slot] = tables.weights[slot], word
+            head, copy = there, number
         place = (place + 1) & mask
 
 
 @njit
-def find(slots, begin, bits, tail, head):
-    """Return the slot of an edge, or -1; a slot that is empty or has a higher head ends the search."""
+def _insert_edge(key, tables, begin, shape, tail, head, word):
+    """Put all copies of an edge of weight ``word`` + 1 into a table."""
+    bits = shape & 255
+    _insert(key, tables, begin, bits, tail, head, int64(0), word)
+    for copy in range(1, (int64(word) >> (shape >> 8)) + 1):
+        _insert(key, tables, begin, bits, tail, head, copy, uint32(copy))
+
+
+@njit
+def _find(key, tables, begin, bits, tail, head, copy):
+    """Return the place of a copy, or -1; one that is empty or has one served later ends the search."""
     if bits == 0:
         return int64(-1)
     mask = (int64(1) << int64(bits)) - 1
-    place = home(tail, head, bits)
-    while 0 <= slots[begin + place] < head:
+    place = home(name_of(key, tail), name_of(key, head), copy, bits)
+    while tables.slots[begin + place] != -1:
+        there, number = _copy_in(tables, begin + place)
+        if there == head and number == copy:
+            return place
+        if _precedes(key, head, copy, there, number):
+            break
         place = (place + 1) & mask
-    return place if slots[begin + place] == head else int64(-1)
+    return int64(-1)
 
 
 @njit
-def remove(slots, begin, bits, tail, head):
-    """Take an edge that is there out of a table: the lowest head that would rather be in its slot moves there, ….
+def _remove(key, tables, begin, bits, tail, head, copy):
+    """Take a copy that is there out of a table: the first one served that would rather be in its slot moves there, ….
 
     Cost: the square of a stretch of occupied slots, of which a table at most half full has short ones.
     """
     mask = (int64(1) << int64(bits)) - 1
-    hole = find(slots, begin, bits, tail, head)
+    hole = _find(key, tables, begin, bits, tail, head, copy)
     while True:
-        lowest, from_there = int32(-1), hole
+        first, number, from_there = int64(-1), int64(-1), hole
         place = (hole + 1) & mask
-        while slots[begin + place] >= 0:
-            there = slots[begin + place]
-            wanted = home(tail, there, bits)
-            if ((hole - wanted) & mask) < ((place - wanted) & mask) and (lowest < 0 or there < lowest):
-                lowest, from_there = there, place
+        while tables.slots[begin + place] != -1:
+            there, other = _copy_in(tables, begin + place)
+            wanted = home(name_of(key, tail), name_of(key, there), other, bits)
+            nearer = ((hole - wanted) & mask) < ((place - wanted) & mask)
+            if nearer and (first < 0 or _precedes(key, there, other, first, number)):
+                first, number, from_there = there, other, place
             place = (place + 1) & mask
-        slots[begin + hole] = lowest
-        if lowest < 0:
+        tables.slots[begin + hole] = int32(-1) if first < 0 else tables.slots[begin + from_there]
+        if first < 0:
             return
+        if len(tables.weights) > 0:
+            tables.weights[begin + hole] = tables.weights[begin + from_there]
         hole = from_there
 
 
 @njit
-def fill_tables(indptr, indices, first, last, tables):
-    """Build the tables of the vertices first … last - 1 from the rows of a graph; begins and bits are there."""
-    for v in range(first, last):
-        begin, bits = tables.where[v] >> 8, tables.where[v] & 255
-        if bits == 0:
-            continue
-        for i in range(begin, begin + (int64(1) << int64(bits))):
-            tables.slots[i] = -1
-        for e in range(indptr[v], indptr[v + 1]):
-            insert(tables.slots, begin, bits, v, indices[e])
-
-
-@njit
-def are_edges(keys, tables):
-    """Return which edges, by tail << 32 | head, are there (bool)."""
-    there = np.empty(len(keys), np.bool_)
-    for i in range(len(keys)):
-        v = keys[i] >> 32
-        there[i] = find(tables.slots, tables.where[v] >> 8, tables.where[v] & 255, v, keys[i] & 0xFFFFFFFF) >= 0
-    return there
-
-
-@njit
-def grouped(added, removed, degree):
-    """Merge ascending keys of edges that come and that go, and group them by tail.
-
-    Returns
-    -------
-    keys, adds, tails, first, degrees
-        As those of :class:`gpukit.kpar.update.changes.Changed`, with the out-degrees ``degree`` (int64, n) before.
-    """
-    m = len(added) + len(removed)
-    keys, adds = np.empty(m, np.int64), np.empty(m, np.bool_)
-    tails, first, degrees = np.empty(m, np.int64), np.empty(m + 1, np.int64), np.empty(m, np.int64)
-    i = j = count = 0
-    for k in range(m):
-        comes = j == len(removed) or (i < len(added) and added[i] < removed[j])
-        keys[k] = added[i] if comes else removed[j]
-        adds[k] = comes
-        i, j = i + int64(comes), j + int64(not comes)
-        v = keys[k] >> 32
-        if count == 0 or tails[count - 1] != v:
-            tails[count], first[count], degrees[count] = v, k, degree[v]
-            count += 1
-        degrees[count - 1] += 1 if comes else -1
-    first[count] = m
-    return keys, adds, tails[:count], first[: count + 1], degrees[:count]
-
-
-@njit
-def in_both(one, other):
-    """Return how many numbers two ascending arrays have in common."""
-    i = j = count = 0
-    while i < len(one) and j < len(other):
-        count += int64(one[i] == other[j])
-        i, j = i + int64(one[i] <= other[j]), j + int64(other[j] <= one[i])
+def _taken(slots, weights, begin, size, unit):
+    """Return how many slots the edges of a table take where the unit is 2**unit."""
+    count = int64(0)
+    for slot in range(begin, begin + size):
+        if slots[slot] >= 0:
+            count += 1 + (int64(weights[slot]) >> unit if len(weights) > 0 else 0)
     return count
 
 
 @njit
-def places_of(tails, degrees, where, used):
-    """Return where the tables of the tails go to, and where copies of them as they are begin that lie end to end.
+def size_rows(indptr, words, first, last, tables):
+    """Write degrees, weights, slots taken and shapes (as ``where``) of the vertices first … last - 1.
 
-    Parameters
-    ----------
-    tails, degrees : int64 arrays
-        The out-degrees are those that the tails will have.
-    where : int64 array, shape (n,)
-        Of the tables as they are.
-    used : int
-        Slots in use; tables of another size come behind them.
-
-    Returns
-    -------
-    new_where : int64 array
-        As ``where``, of the tails alone.
-    old_begin : int64 array, shape (tails + 1,)
-    used : int
-        Slots in use from then on.
+    ``words`` (uint32, m) are the weights less one; it is empty where edges count alike.
     """
-    new_where, old_begin = np.empty(len(tails), np.int64), np.zeros(len(tails) + 1, np.int64)
-    for g in range(len(tails)):
-        bits, new_bits = where[tails[g]] & 255, int64(bits_for(degrees[g]))
-        old_begin[g + 1] = old_begin[g] + ((int64(1) << bits) if bits > 0 else 0)
-        new_where[g] = where[tails[g]]
-        if new_bits != bits:
-            new_where[g] = used << 8 | new_bits if new_bits > 0 else 0
-            used += (int64(1) << new_bits) if new_bits > 0 else 0
-    return new_where, old_begin, used
+    for v in range(first, last):
+        degree = weight = taken = indptr[v + 1] - indptr[v]
+        unit = int64(0)
+        if len(words) > 0:
+            for e in range(indptr[v], indptr[v + 1]):
+                weight += int64(words[e])
+            unit = unit_for(weight, degree)
+            for e in range(indptr[v], indptr[v + 1]):
+                taken += int64(words[e]) >> unit
+        tables.degree[v], tables.weight[v], tables.taken[v] = degree, weight, taken
+        tables.where[v] = unit << 8 | int64(bits_for(taken))
 
 
 @njit
-def in_rows(keys, indptr, indices):
-    """Return which edges, by tail << 32 | head, are in the rows of a graph (bool)."""
-    there = np.empty(len(keys), np.bool_)
+def fill_tables(key, indptr, indices, words, first, last, tables):
+    """Build the tables of the vertices first … last - 1 from the rows of a graph; ``where`` is there."""
+    for v in range(first, last):
+        begin, shape = tables.where[v] >> 16, tables.where[v] & 0xFFFF
+        if shape == 0:
+            continue
+        for i in range(begin, begin + (int64(1) << (shape & 255))):
+            tables.slots[i] = -1
+        for e in range(indptr[v], indptr[v + 1]):
+            word = words[e] if len(words) > 0 else uint32(0)
+            _insert_edge(key, tables, begin, shape, v, int64(indices[e]), word)
+
+
+@njit
+def words_of(key, tables, keys):
+    """Return which edges, by tail << 32 | head, are there (bool), and their weights less one (uint32)."""
+    there, words = np.zeros(len(keys), np.bool_), np.zeros(len(keys), np.uint32)
     for i in range(len(keys)):
-        head = keys[i] & 0xFFFFFFFF
-        low, end = indptr[keys[i] >> 32], indptr[(keys[i] >> 32) + 1]
-        high = end
-        while low < high:
-            middle = (low + high) >> 1
-            if indices[middle] < head:
-                low = middle + 1
-            else:
-                high = middle
-        there[i] = low < end and indices[low] == head
-    return there
+        v, head = keys[i] >> 32, keys[i] & 0xFFFFFFFF
+        begin = tables.where[v] >> 16
+        place = _find(key, tables, begin, tables.where[v] & 255, v, head, int64(0))
+        there[i] = place >= 0
+        if place >= 0 and len(tables.weights) > 0:
+            words[i] = tables.weights[begin + place]
+    return there, words
 
 
 @njit
-def change_tables(changes, tables, first, last):
-    """Change the tables of the tails ``first`` … ``last`` - 1, and write what they were, and the states of slots."""
+def edges_of(tables, which):
+    """Return the edges, by tail << 32 | head (int64), of which an end is one of the marked vertices (bool, n)."""
+    keys, count = np.empty(16, np.int64), 0
+    for v in range(len(which)):
+        bits = tables.where[v] & 255
+        begin = tables.where[v] >> 16
+        for slot in range(begin, begin + ((int64(1) << bits) if bits > 0 else 0)):
+            head = int64(tables.slots[slot])
+            if head >= 0 and (which[v] or which[head]):
+                if count == len(keys):
+                    more = np.empty(2 * count, np.int64)
+                    more[:count] = keys
+                    keys = more
+                keys[count] = v << 32 | head
+                count += 1
+    return np.sort(keys[:count])
+
+
+@njit
+def grouped(keys):
+    """Return the tails (int64) of edges by ascending tail << 32 | head, each once, and the first edge of each."""
+    tails, first, count = np.empty(len(keys), np.int64), np.empty(len(keys) + 1, np.int64), 0
+    for i in range(len(keys)):
+        if count == 0 or tails[count - 1] != keys[i] >> 32:
+            tails[count], first[count] = keys[i] >> 32, i
+            count += 1
+    first[count] = len(keys)
+    return tails[:count], first[: count + 1]
+
+
+@njit
+def table_begins(tails, where):
+    """Return where copies of the tables of some tails begin that lie end to end (int64, tails + 1)."""
+    begin = np.zeros(len(tails) + 1, np.int64)
+    for g in range(len(tails)):
+        bits = where[tails[g]] & 255
+        begin[g + 1] = begin[g] + ((int64(1) << bits) if bits > 0 else 0)
+    return begin
+
+
+@njit
+def take_out(key, changes, tables, first, last):
+    """Keep the tables of the tails ``first`` … ``last`` - 1 as they are, take out what goes, and find new shapes."""
+    weighted = len(tables.weights) > 0
     for g in range(first, last):
         v = changes.tails[g]
         low, high = changes.first[g], changes.first[g + 1]
-        begin, bits, kept = tables.where[v] >> 8, tables.where[v] & 255, changes.old_begin[g]
-        size = changes.old_begin[g + 1] - kept
-        # By slices, as loops over an offset and a number are not compiled to vector instructions.
-        table = tables.slots[begin : begin + size]
-        old, states = changes.old_slots[kept : kept + size], changes.states[kept : kept + size]
-        changes.old_bits[g] = bits
-        for i in range(size):
-            old[i] = table[i]
+        begin, shape, kept = tables.where[v] >> 16, tables.where[v] & 0xFFFF, changes.old_begin[g]
+        size, unit = changes.old_begin[g + 1] - kept, shape >> 8
+        changes.old_shapes[g] = shape
+        changes.old_slots[kept : kept + size] = tables.slots[begin : begin + size]
+        if weighted:
+            changes.old_weights[kept : kept + size] = tables.weights[begin : begin + size]
+        degree, weight, taken, more = tables.degree[v], tables.weight[v], tables.taken[v], int64(0)
         for i in range(low, high):
-            if not changes.adds[i]:
-                remove(tables.slots, begin, bits, v, changes.heads[i])
-                tables.degree[v] -= 1
-            else:
-                tables.degree[v] += 1
-        new_begin, new_bits = changes.where[g] >> 8, changes.where[g] & 255
-        if new_bits != bits:
-            tables.where[v] = changes.where[g]
-            room = (int64(1) << new_bits) if new_bits > 0 else 0
-            for i in range(new_begin, new_begin + room):
-                tables.slots[i] = -1
-            for head in table:
-                if head >= 0:
-                    insert(tables.slots, new_begin, new_bits, v, head)
+            if changes.kinds[i] != ADD:
+                head, word = int64(changes.heads[i]), int64(0)
+                if weighted:
+                    word = int64(tables.weights[begin + _find(key, tables, begin, shape & 255, v, head, int64(0))])
+                copies = (word >> unit) + 1
+                for copy in range(copies):
+                    _remove(key, tables, begin, shape & 255, v, head, copy)
+                degree, weight, taken = degree - 1, weight - word - 1, taken - copies
         for i in range(low, high):
-            if changes.adds[i]:
-                insert(tables.slots, new_begin, new_bits, v, changes.heads[i])
-        if new_bits == bits:
-            for i in range(size):
-                states[i] = OTHER if old[i] != table[i] else SAME if table[i] >= 0 else EMPTY
+            if changes.kinds[i] != REMOVE:
+                degree, weight = degree + 1, weight + int64(changes.words[i]) + 1
+        new_unit = unit_for(weight, degree)
+        if new_unit != unit:
+            taken = _taken(tables.slots, tables.weights, begin, size, new_unit)
+        for i in range(low, high):
+            if changes.kinds[i] != REMOVE:
+                more += (int64(changes.words[i]) >> new_unit) + 1
+        tables.degree[v], tables.weight[v], tables.taken[v] = degree, weight, taken + more
+        changes.where[g] = new_unit << 8 | int64(bits_for(taken + more))
 
 
 @njit
-def differs(changes, group, tables, word):
+def place_tables(changes, tables, used):
+    """Write where the tables will be: behind the ``used`` slots, if of another size; returns what is used then."""
+    for g in range(len(changes.tails)):
+        begin, shape = tables.where[changes.tails[g]] >> 16, changes.where[g] & 0xFFFF
+        bits = shape & 255
+        if bits != changes.old_shapes[g] & 255:
+            begin = used if bits > 0 else 0
+            used += (int64(1) << bits) if bits > 0 else 0
+        changes.where[g] = begin << 16 | shape
+    return used
+
+
+@njit
+def put_in(key, changes, tables, first, last):
+    """Bring the tables of the tails ``first`` … ``last`` - 1 to their shapes, put in what comes, write the states."""
+    weighted = len(tables.weights) > 0
+    for g in range(first, last):
+        v = changes.tails[g]
+        begin, shape, kept = changes.where[g] >> 16, changes.where[g] & 0xFFFF, changes.old_begin[g]
+        size = changes.old_begin[g + 1] - kept
+        if shape != changes.old_shapes[g]:
+            old = tables.where[v] >> 16
+            slots = tables.slots[old : old + size].copy()
+            weights = tables.weights[old : old + size].copy() if weighted else np.empty(0, np.uint32)
+            bits = shape & 255
+            for i in range(begin, begin + ((int64(1) << bits) if bits > 0 else 0)):
+                tables.slots[i] = -1
+            for i in range(size):
+                if slots[i] >= 0:
+                    word = weights[i] if weighted else uint32(0)
+                    _insert_edge(key, tables, begin, shape, v, int64(slots[i]), word)
+            tables.where[v] = changes.where[g]
+        for i in range(changes.first[g], changes.first[g + 1]):
+            if changes.kinds[i] != REMOVE:
+                _insert_edge(key, tables, begin, shape, v, int64(changes.heads[i]), changes.words[i])
+        if shape == changes.old_shapes[g]:
+            # By slices, as loops over an offset and a number are not compiled to vector instructions.
+            table, states = tables.slots[begin : begin + size], changes.states[kept : kept + size]
+            old_table = changes.old_slots[kept : kept + size]
+            for i in range(size):
+                states[i] = OTHER if old_table[i] != table[i] else SAME if table[i] != -1 else EMPTY
+            if shape >> 8 > 0:
+                _weigh_states(changes.old_weights[kept : kept + size], tables.weights[begin : begin + size], table,
+                              shape >> 8, states)  # fmt: skip
+
+
+@njit
+def _weigh_states(old_weights, weights, table, unit, states):
+    """Bring the states of slots up to date with the weights of parts."""
+    below = (uint64(1) << uint64(unit)) - uint64(1)
+    for i in range(len(states)):
+        if states[i] == SAME and table[i] >= 0:
+            if (uint64(old_weights[i]) ^ uint64(weights[i])) & below:
+                states[i] = uint8(OTHER)
+            elif uint64(weights[i]) & below != below:
+                states[i] = uint8(PART)
+
+
+@njit
+def _differs(changes, group, tables, word):
     """Say whether a step on from the tail of a group chooses otherwise, can choose no more, or for the first time."""
-    where = tables.where[changes.tails[group]]
-    begin, bits = where >> 8, where & 255
-    old_begin, old_bits = changes.old_begin[group], int64(changes.old_bits[group])
-    if old_bits != bits:
-        if old_bits == 0 or bits == 0:
-            return True
-        return chosen(changes.old_slots, old_begin, old_bits, word) != chosen(tables.slots, begin, bits, word)
-    attempt = 0
-    while changes.states[old_begin + slot_of(word, attempt, bits)] == EMPTY:
-        attempt += 1
-    return changes.states[old_begin + slot_of(word, attempt, bits)] == OTHER
+    where, shape = tables.where[changes.tails[group]], changes.old_shapes[group]
+    if shape & 255 == 0 or where & 255 == 0:
+        return True
+    before = chosen(changes.old_slots, changes.old_weights, changes.old_begin[group], shape, word)
+    return before != chosen(tables.slots, tables.weights, where >> 16, where & 0xFFFF, word)
 
 
 @njit
 def changed_visits(changes, group, low, high, tables, visits, met, count, pending):
     """Look at the visits ``low`` … ``high`` - 1 of the tail of a group: which steps on from it choose otherwise now.
 
-    It is what :func:`differs` says, but the visits make each attempt together, since a jump that cannot be foretold
-    takes longer than an attempt: one that ended is overwritten in ``pending`` (int64, at least so many) by the next.
+    The visits make each attempt together, since a jump that cannot be foretold takes longer than an attempt: one that
+    ended is overwritten in ``pending`` (int64, at least so many) by the next.
 
     ``visits`` (uint64) has two words of each: whose it is, and the 64 bits. Writes the first word of those that do to
     ``met`` (int64) from ``count`` on, and returns how many there are.
     """
-    begin, bits = changes.old_begin[group], tables.where[changes.tails[group]] & 255
-    if bits != changes.old_bits[group]:
+    where = tables.where[changes.tails[group]]
+    begin, shape = changes.old_begin[group], where & 0xFFFF
+    bits, unit = shape & 255, shape >> 8
+    if shape != changes.old_shapes[group]:
         for i in range(low, high):
-            if differs(changes, group, tables, visits[2 * i + 1]):
+            if _differs(changes, group, tables, visits[2 * i + 1]):
                 met[count] = int64(visits[2 * i])
                 count += 1
         return count
     # Unsigned numbers, since others may count from an array's end, which is asked at each access.
     states, going = changes.states[begin : begin + (int64(1) << bits)], uint64(0)
+    weights = tables.weights[where >> 16 : (where >> 16) + (int64(1) << bits)]
     for i in range(uint64(low), uint64(high)):
-        state = states[uint64(slot_of(visits[uint64(2) * i + uint64(1)], 0, bits))]
+        word = visits[uint64(2) * i + uint64(1)]
+        place = uint64(slot_of(word, bits))
+        state = states[place]
         pending[going] = i
-        going += uint64(state == EMPTY)
-        if state == OTHER:
+        going += uint64(state == EMPTY or (state == PART and not accepts(word, weights[place], unit)))
+        if state == OTHER and _differs(changes, group, tables, word):
             met[count] = int64(visits[uint64(2) * i])
             count += 1
     attempt = 1
@@ -311,10 +420,13 @@ def changed_visits(changes, group, low, high, tables, visits, met, count, pendin
         left, going = going, uint64(0)
         for i in range(left):
             visit = uint64(pending[i])
-            state = states[uint64(slot_of(visits[uint64(2) * visit + uint64(1)], attempt, bits))]
+            first = visits[uint64(2) * visit + uint64(1)]
+            word = tried(first, attempt)
+            place = uint64(slot_of(word, bits))
+            state = states[place]
             pending[going] = visit
-            going += uint64(state == EMPTY)
-            if state == OTHER:
+            going += uint64(state == EMPTY or (state == PART and not accepts(word, weights[place], unit)))
+            if state == OTHER and _differs(changes, group, tables, first):
                 met[count] = int64(visits[uint64(2) * visit])
                 count += 1
         attempt += 1
@@ -325,7 +437,7 @@ def changed_visits(changes, group, low, high, tables, visits, met, count, pendin
 def longest(key, steps_max, walk, vertex):
     """Return how many steps walk ``walk`` from ``vertex`` goes where no vertex absorbs, at most ``steps_max``."""
     step = 0
-    while step < steps_max and uint64(drawn(key.seed, key.tag, walk, vertex, step)[0]) < key.one_minus_alpha:
+    while step < steps_max and uint64(draws_of(key, walk, vertex, step)[0]) < key.one_minus_alpha:
         step += 1
     return step
 
@@ -344,10 +456,10 @@ def next_of(key, tables, walk, vertex, here, step):
     where = tables.where[here]
     if where == 0:
         return int64(-1)
-    w0, word = drawn(key.seed, key.tag, walk, vertex, step)
+    w0, word = draws_of(key, walk, vertex, step)
     if uint64(w0) >= key.one_minus_alpha:
         return int64(-1)
-    return int64(chosen(tables.slots, where >> 8, where & 255, word))
+    return int64(chosen(tables.slots, tables.weights, where >> 16, where & 0xFFFF, word))
 
 
 @njit
@@ -377,72 +489,6 @@ def draw_paths(key, tables, walks, places, cells, first, last, moves, path):
                 step += 1
                 here = next_of(key, tables, j, v, here, step)
             moves[r] = uint16(step)
-
-
-@njit
-def changed_paths(key, groups, changes, tables, old, counts, places, first, last, cuts, moves):
-    """Find where the walks of the vertices first … last - 1 leave their old paths, and how many steps they go now.
-
-    Parameters
-    ----------
-    key, changes, tables
-        The tables are those behind the changes.
-    groups : int32 array, shape (n,)
-        The group of each vertex among the changes, or -1.
-    old : OldPaths
-    counts : int64 array, shape (n,)
-        How many walks each vertex has now.
-    places : int64 array, shape (n + 1,)
-        Where they stand.
-    cuts, moves : uint16 arrays, shape (walks,)
-        Receive the step at which a walk leaves its path (UNCUT: none), and how many steps it goes.
-    """
-    for v in range(first, last):
-        for j in range(counts[v]):
-            r = places[v] + j
-            here, step, length = int64(v), 0, 0
-            cut = j >= old.places[v + 1] - old.places[v]
-            if not cut:
-                before = old.places[v] + j
-                length = old.begin[before + 1] - old.begin[before]
-                while not cut:
-                    g = groups[here]
-                    if g >= 0:
-                        w0, word = drawn(key.seed, key.tag, j, v, step)
-                        # One that ended did so by its own draw, or for want of edges.
-                        if uint64(w0) < key.one_minus_alpha:
-                            cut = differs(changes, g, tables, word)
-                    if cut or step == length:
-                        break
-                    here = int64(old.vertices[old.begin[before] + step])
-                    step += 1
-            cuts[r] = uint16(step) if cut else uint16(UNCUT)
-            if cut:
-                length = step
-                here = next_of(key, tables, j, v, here, length)
-                while here >= 0:
-                    length += 1
-                    here = next_of(key, tables, j, v, here, length)
-            moves[r] = uint16(length)
-
-
-@njit
-def renew_paths(key, tables, old, counts, places, begin, first, last, cuts, vertices):
-    """Write the paths of the vertices first … last - 1, end to end (from ``begin``): old, and drawn from cuts on."""
-    for v in range(first, last):
-        for j in range(counts[v]):
-            r = places[v] + j
-            out = begin[r]
-            kept = begin[r + 1] - out if cuts[r] == UNCUT else int64(cuts[r])
-            here = int64(v)
-            if kept > 0:
-                before = old.begin[old.places[v] + j]
-                for t in range(kept):
-                    vertices[out + t] = old.vertices[before + t]
-                here = int64(vertices[out + kept - 1])
-            for t in range(kept, begin[r + 1] - out):
-                here = next_of(key, tables, j, v, here, t)
-                vertices[out + t] = here
 
 
 @njit

@@ -15,8 +15,8 @@ import numpy as np
 from numba import int64, uint16, uint64
 
 from gpukit.device.compiled import njit
-from gpukit.kpar.update.rule import drawn, slot_of
-from gpukit.kpar.update.tables_cpu import CHUNK, changed_visits, longest
+from gpukit.kpar.update.rule import head_in, slot_of, tried
+from gpukit.kpar.update.tables_cpu import CHUNK, changed_visits, draws_of, longest
 
 LISTED = 0xFFFFFFFF
 """Low half of a cell whose visit is to be listed."""
@@ -54,6 +54,14 @@ BEGIN, SIZE, CAPACITY = range(3)
 """Numbers of a list: its first visit, how many there are, and how many have room."""
 
 
+class OldPaths(NamedTuple):
+    """Paths as they were: where the walks of each vertex stand (int64, n + 1), each path begins, and all of them."""
+
+    places: Any
+    begin: Any
+    vertices: Any
+
+
 class Visits(NamedTuple):
     """Visits that are not in a list yet: the vertex of each (int64), and its two words (uint64, shape (visits, 2))."""
 
@@ -78,7 +86,7 @@ def owner(vertex, threads):
 def set_paths(key, tables, records, old, cells, first, last):
     """Write the walks of the vertices first … last - 1 from paths that lie end to end.
 
-    ``old`` are :class:`gpukit.kpar.update.tables_cpu.OldPaths`; ``cells`` (int64) says where each path has its room.
+    ``old`` are :class:`OldPaths`; ``cells`` (int64) says where each path has its room.
     """
     for v in range(first, last):
         for j in range(records.counts[v]):
@@ -90,7 +98,7 @@ def set_paths(key, tables, records, old, cells, first, last):
             for t in range(moves):
                 records.path[cell + t] = here << 32 | LISTED
                 here = int64(old.vertices[old.begin[before] + t])
-            stops = uint64(drawn(key.seed, key.tag, j, v, moves)[0]) >= key.one_minus_alpha
+            stops = uint64(draws_of(key, j, v, moves)[0]) >= key.one_minus_alpha
             records.path[cell + moves] = here << 32 | (0 if tables.where[here] != 0 or stops else LISTED)
 
 
@@ -110,7 +118,7 @@ def visits_of(key, records, first, last):
                 if records.path[place] & LISTED == LISTED:
                     visits.vertices[count] = records.path[place] >> 32
                     visits.words[count, 0] = uint64(place) << uint64(16) | uint64(t)
-                    visits.words[count, 1] = drawn(key.seed, key.tag, j, v, t)[1]
+                    visits.words[count, 1] = draws_of(key, j, v, t)[1]
                     count += 1
     return Visits(visits.vertices[:count], visits.words[:count])
 
@@ -249,7 +257,7 @@ def redraw(key, tables, records, cut, first, last):
         on = 0
         for j in range(left):
             i = going[j]
-            w0, word[i] = drawn(key.seed, key.tag, walk[i], start[i], step[i])
+            w0, word[i] = draws_of(key, walk[i], start[i], step[i])
             goes_on = uint64(w0) < key.one_minus_alpha
             if goes_on and step[i] > cut.steps[first + i]:
                 place = begin[i] + step[i]
@@ -267,7 +275,9 @@ def redraw(key, tables, records, cut, first, last):
             again = 0
             for j in range(tries):
                 i = trying[j]
-                head = int64(tables.slots[(where[i] >> 8) + slot_of(word[i], attempt, where[i] & 255)])
+                now = tried(word[i], attempt)
+                place = (where[i] >> 16) + slot_of(now, where[i] & 255)
+                head = head_in(tables.slots, tables.weights, place, where[i] >> 8 & 255, now)
                 here[i] = head
                 trying[again] = i
                 again += int64(head < 0)
@@ -387,16 +397,18 @@ def change_counts(key, steps_max, tails, counts, records, used, cut):
 
 
 @njit
-def close_table_gaps(tables, slots):
+def close_table_gaps(tables, slots, weights):
     """Copy the slots of all tables end to end; ``tables.where`` follows. Returns where they end."""
     used = 0
     for v in range(len(tables.where)):
-        begin, bits = tables.where[v] >> 8, tables.where[v] & 255
-        if bits > 0:
-            tables.where[v] = used << 8 | bits
-            for i in range(int64(1) << bits):
-                slots[used + i] = tables.slots[begin + i]
-            used += int64(1) << bits
+        begin, shape = tables.where[v] >> 16, tables.where[v] & 0xFFFF
+        if shape > 0:
+            size = int64(1) << (shape & 255)
+            tables.where[v] = used << 16 | shape
+            slots[used : used + size] = tables.slots[begin : begin + size]
+            if len(weights) > 0:
+                weights[used : used + size] = tables.weights[begin : begin + size]
+            used += size
     return used
 
 
@@ -422,11 +434,14 @@ def moves_of(records, places, first, last, moves):
 
 
 @njit
-def paths_of(records, places, begin, first, last, path):
-    """Write the paths of the walks of the vertices first … last - 1, end to end (from ``begin``)."""
+def paths_of(records, number, places, begin, first, last, path):
+    """Write the paths of the walks of the vertices first … last - 1, end to end (from ``begin``).
+
+    ``number`` (int32) has the number of the vertex in each row.
+    """
     for v in range(first, last):
         for j in range(records.counts[v]):
             r = records.first[v] + j
             out = begin[places[v] + j]
             for t in range(int64(records.moves[r])):
-                path[out + t] = records.path[records.cells[r] + t + 1] >> 32
+                path[out + t] = number[records.path[records.cells[r] + t + 1] >> 32]
