@@ -6,7 +6,8 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 from gpukit import pending
 from gpukit.api.pagerank import OPENED_QUERIES
@@ -16,6 +17,9 @@ from gpukit.cli.options import GraphArgument, IndexOption, option
 from gpukit.errors import InputError, UsageError
 from gpukit.parameters.kpar import StopParameter
 from gpukit.parameters.option import Option, length_of
+
+if TYPE_CHECKING:
+    from gpukit.api.pagerank_update import Follower
 
 _log = logging.getLogger("gpukit")
 
@@ -38,6 +42,9 @@ class Asked:
     max_k: Annotated[int, Option("Length of an answer at most.", metavar="K", ge=1)] = 1000
     max_sources: Annotated[int, Option("Vertices that a request may name, in all.", metavar="N", ge=1)] = 10_000
     depth: StopParameter = "refined"
+    updatable: Annotated[
+        bool, option("--updatable", "Let POST, PATCH and DELETE /v1/edges change the graph, in memory; on the CPU.")
+    ] = False
 
 
 @with_run(*DEVICE)
@@ -48,6 +55,8 @@ def serve(run: Run, graph_file: GraphArgument, index_file: IndexOption, asked: A
     GET /health; GET /metrics.
     """
     _check_libraries()
+    if asked.updatable and run.requested == "cuda":
+        raise UsageError("--updatable is for the CPU; leave --device cuda out")
     with run.phase("read"):
         from gpukit.api.resident import open_files
 
@@ -55,12 +64,14 @@ def serve(run: Run, graph_file: GraphArgument, index_file: IndexOption, asked: A
         graph, params = files.prepared.graph, files.prepared.index.params
         run.graph, run.inputs = graph, {"graph": files.graph.payload, "index": files.index.payload}
     run.params = {"depth": asked.depth, **params.record()}
-    device = run.use_device(run.requested, work=float(OPENED_QUERIES) * graph.m)
+    work = float(OPENED_QUERIES) * graph.m
+    device = run.use_device("cpu" if asked.updatable else run.requested, work=work)
     with run.phase("prepare"):
         from gpukit.kpar.engine import Engine
         from gpukit.kpar.problem import Sources
 
         length_of("max_k", None, asked.max_k, graph.n)
+        follower = _follower(graph_file, index_file, device.threads) if asked.updatable else None
         engine = Engine(device, files.on(device), refine=asked.depth == "refined")
     with run.phase("load"):
         from gpukit.cli.serve_app import Limits, Served, Service, as_arrow
@@ -68,7 +79,7 @@ def serve(run: Run, graph_file: GraphArgument, index_file: IndexOption, asked: A
         found = engine.answer(Sources.single([0]), min(10, graph.n))
         engine.answer(Sources.single([0]), 1, [0])  # has code of its own
         with suppress(ImportError):
-            as_arrow(graph, found)  # else the first who wants Arrow waits for what that loads, and all others, too
+            as_arrow(graph, found, {})  # else the first who wants Arrow waits for what that loads, and all others, too
     pending.settle()
     # What clients leave behind in cycles, such as the bodies of connections that broke, must not pile up: it is looked
     # for as often as Python does by itself, not as rarely as a command does, and without what is there now and stays.
@@ -79,15 +90,27 @@ def serve(run: Run, graph_file: GraphArgument, index_file: IndexOption, asked: A
     sizes = {"n": graph.n, "m": graph.m, "digest": files.graph.payload}
     about: dict[str, Any] = {"graph": sizes, "index": files.index.payload}
     about |= {**run.params, "max_k": min(asked.max_k, graph.n), "max_sources": asked.max_sources}
-    served = Served(
-        graph, engine, Limits(asked.max_body, asked.max_k, asked.max_sources), about, lambda: server.should_exit
-    )
+    limits = Limits(asked.max_body, asked.max_k, asked.max_sources)
+    served = Served(graph, engine, limits, about, lambda: server.should_exit, follower)
     service = Service(served)
     server = _server(service.app(), asked)
     with run.phase("serve"):
         server.run([server.config.bind_socket()])
         engine.close()
     run.finish({"requests": service.requests, "queries": service.queries})
+
+
+def _follower(graph_file: Path, index_file: Path, threads: int) -> "Follower":
+    """Open a graph and its index for updates; raises InputError where it was not made for them."""
+    from gpukit.api.graph import read_graph
+    from gpukit.api.pagerank_index import index_of
+    from gpukit.api.pagerank_update import Follower, not_updatable
+    from gpukit.artifacts import read_irw
+
+    index = index_of(read_irw(index_file, paths=True))
+    if index.paths is None:
+        raise InputError(f"{index_file}: {not_updatable()}")
+    return Follower(read_graph(graph_file), index, threads)
 
 
 def _check_libraries() -> None:

@@ -1,6 +1,7 @@
 """The HTTP side of ``gpukit kpar serve``: requests in, answers of an engine out, every error one line of JSON.
 
-``POST /v1/topk`` asks, ``GET /health`` and ``GET /metrics`` (Prometheus) tell how the server is: docs/serve.md.
+``POST /v1/topk`` asks; ``POST``, ``PATCH`` and ``DELETE /v1/edges`` change the graph; ``GET /health`` and ``GET
+/metrics`` (Prometheus) tell how the server is: docs/serve.md.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from decimal import Decimal, DecimalException
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
@@ -23,11 +24,13 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from gpukit.api.pagerank_update import NONE_LISTED, Follower, listed_of
 from gpukit.api.vertices import SOURCE_WEIGHTS, in_whole_numbers, source_weight
 from gpukit.errors import GpukitError, InputError, UsageError
 from gpukit.graph.csr import Graph
 from gpukit.kpar.engine import Busy, Engine
 from gpukit.kpar.problem import ONE, Result, Sources
+from gpukit.kpar.query.answer import Prepared
 
 ARROW = "application/vnd.apache.arrow.stream"
 MOST_ROWS = 1 << 20
@@ -74,6 +77,8 @@ class Served:
         What ``/health`` says of it.
     stopping : callable
         Whether the server is about to end.
+    follower : Follower or None
+        What changes the graph and its index, where that is allowed.
     """
 
     graph: Graph
@@ -81,6 +86,26 @@ class Served:
     limits: Limits
     about: Mapping[str, Any]
     stopping: Callable[[], bool]
+    follower: Follower | None = None
+
+
+class State(NamedTuple):
+    """What requests are answered on, from one update to the next: a graph, what was prepared, names, and a version.
+
+    ``prepared`` is None for what the engine was made with; ``table`` has the vertices by label, unless they are many.
+    """
+
+    graph: Graph
+    prepared: Any
+    table: dict[str, int]
+    version: int
+
+    @classmethod
+    def of(cls, graph: Graph, prepared: Any = None, version: int = 0, table: dict[str, int] | None = None) -> "State":
+        """Return a state; ``table`` is made where it is not given."""
+        if table is None and graph.labels is not None and graph.n <= _NAMES_KEPT:
+            table = {name: vertex for vertex, name in enumerate(graph.original(range(graph.n)).tolist())}
+        return cls(graph, prepared, table or {}, version)
 
 
 class Refused(Exception):
@@ -117,15 +142,14 @@ class Service:
         self.served = served
         self.metrics = _Metrics(served.engine)
         self.requests = self.queries = 0
-        graph = served.graph
-        self._table: dict[str, int] = {}
-        if graph.labels is not None and graph.n <= _NAMES_KEPT:
-            self._table = {name: vertex for vertex, name in enumerate(graph.original(range(graph.n)).tolist())}
+        self.state = State.of(served.graph)
+        self._changing = asyncio.Lock()
 
     def app(self) -> Starlette:
         """Return the application."""
         routes = [
             Route("/v1/topk", self._told(self.topk), methods=["POST"]),
+            Route("/v1/edges", self._told(self.edges), methods=["POST", "PATCH", "DELETE"]),
             Route("/health", self._told(self.health), methods=["GET"]),
             Route("/metrics", self._told(self.report), methods=["GET"]),
         ]
@@ -162,7 +186,7 @@ class Service:
     async def _unknown(self, request: Request, error: Exception) -> Response:
         """Answer for a path or a method that there is not; all of them are counted as one."""
         assert isinstance(error, HTTPException)
-        known = "POST /v1/topk, GET /health and GET /metrics are there"
+        known = "POST /v1/topk, POST, PATCH and DELETE /v1/edges, GET /health and GET /metrics are there"
         line = f"{request.method} {request.url.path[:80]}: {known}"
         return self._count("other", _error(error.status_code, line, error.headers))
 
@@ -174,7 +198,7 @@ class Service:
     async def health(self, request: Request) -> Response:
         """Say what is served, and whether it goes on being so."""
         stopping = self.served.stopping()
-        said = {"status": "stopping" if stopping else "ok", **self.served.about}
+        said = {"status": "stopping" if stopping else "ok", **self.served.about, **self._version(self.state)}
         return JSONResponse(said, 503 if stopping else 200)
 
     async def report(self, request: Request) -> Response:
@@ -185,8 +209,9 @@ class Service:
         """Answer queries."""
         arrow = _wants_arrow(request.headers.get("accept", ""))
         asked = _object(await self._body(request))
-        k, sources, among = self._asked(asked)
-        pieces = self.served.engine.submit(sources, k, among)
+        state = self.state
+        k, sources, among = self._asked(asked, state)
+        pieces = self.served.engine.submit(sources, k, among, state.prepared)
         try:
             result = Result.together(await asyncio.gather(*map(asyncio.wrap_future, pieces)))
         finally:
@@ -194,7 +219,48 @@ class Service:
                 piece.cancel()  # where the client is gone; of one that is done this does nothing
         self.queries += len(sources)
         self.metrics.queries.inc(len(sources))
-        return as_arrow(self.served.graph, result) if arrow else _json(self.served.graph, result, k)
+        version = self._version(state)
+        return as_arrow(state.graph, result, version) if arrow else _json(state.graph, result, k, version)
+
+    async def edges(self, request: Request) -> Response:
+        """Change edges and vertices: one request after another, each as a whole; queries meanwhile see what was."""
+        follower, method = self.served.follower, request.method
+        if follower is None:
+            raise Refused(409, "this server does not change its graph; start it with --updatable")
+        asked = _object(await self._body(request))
+        async with self._changing:
+            done = await asyncio.to_thread(self._change, follower, asked, method)
+        return JSONResponse({**done, **self._version(self.state)})
+
+    def _change(self, follower: Follower, asked: dict[str, Any], method: str) -> dict[str, Any]:
+        """Do what a request wants of edges, prepare queries on what they become, and return what was done."""
+        graph = self.state.graph
+        allowed = {"edges", "vertices"} if method != "PATCH" else {"edges"}
+        if (unknown := sorted(asked.keys() - allowed)) or not asked:
+            word = repr(unknown[0][:40]) + " is unknown; " if unknown else ""
+            raise UsageError(f"{word}give {' and '.join(sorted(allowed))}, each a list")
+        weights = method == "PATCH" or (method == "POST" and follower.weighted)
+        edges = listed_of(graph, asked.get("edges", []), "edges", weights=weights)
+        vertices = asked.get("vertices", [])
+        if not isinstance(vertices, list):
+            raise UsageError("vertices must be a list")
+        if method == "POST":
+            done = follower.update(edges, NONE_LISTED, come=vertices)
+        elif method == "PATCH":
+            done = follower.update(NONE_LISTED, NONE_LISTED, edges)
+        else:
+            done = follower.update(NONE_LISTED, edges, leave=vertices)
+        news = follower.news()
+        if news is not None:
+            csr, table = news[0].csr, None if done.vertices_added or done.vertices_removed else self.state.table
+            prepared = Prepared.of(csr, news[1])
+            prepared.in_edges()
+            self.state = State.of(csr, prepared, self.state.version + 1, table)
+        return done._asdict()
+
+    def _version(self, state: State) -> dict[str, int]:
+        """Return the number of updates before an answer, where there can be any."""
+        return {} if self.served.follower is None else {"version": state.version}
 
     async def _body(self, request: Request) -> bytes:
         """Return the body of a request, no more than is allowed."""
@@ -214,9 +280,9 @@ class Service:
             raise Refused(408, f"the body did not come within {BODY_S:.0f} seconds") from None
         return bytes(read)
 
-    def _asked(self, asked: dict[str, Any]) -> tuple[int, Sources, list[int] | None]:
+    def _asked(self, asked: dict[str, Any], state: State) -> tuple[int, Sources, list[int] | None]:
         """Return k, the queries of a request, and the vertices that answers may name, which None leaves open."""
-        limits, graph = self.served.limits, self.served.graph
+        limits, graph = self.served.limits, state.graph
         if unknown := sorted(asked.keys() - {"k", "sources", "among"}):
             raise UsageError(f"{unknown[0][:40]!r} is unknown; give k, sources and, for the best of some alone, among")
         sources, among = asked.get("sources"), asked.get("among")
@@ -234,37 +300,40 @@ class Service:
         named = sum(len(one) if isinstance(one, dict) else 1 for one in sources) + len(among or ())
         if named > limits.sources:
             raise UsageError(f"{named:,} vertices are named; {limits.sources:,} in a request are allowed here")
-        return k, Sources.together([self._query(one) for one in sources]), self._among(among)
+        return k, Sources.together([_query(state, one) for one in sources]), _among(state, among)
 
-    def _among(self, vertices: list[Any] | None) -> list[int] | None:
-        """Return internal ids of the vertices that answers may name, each once."""
-        if vertices is None:
-            return None
-        ids = self._internal(vertices)
-        seen: set[int] = set()
-        for vertex, one in zip(vertices, ids, strict=True):
-            if one in seen:
-                raise UsageError(f"among: vertex {str(vertex)[:40]} is given twice; give each once")
-            seen.add(one)
-        return ids
 
-    def _query(self, source: Any) -> Sources:
-        """Return one query: a vertex, or an object of vertices with their weights."""
-        if not isinstance(source, dict):
-            return Sources.single(self._internal([source]))
-        if not source:
-            raise UsageError("a source is {}; give a vertex, or vertices with weights")
-        return Sources.weighted(self._internal(list(source)), in_whole_numbers(list(map(_weight, source.values()))))
+def _among(state: State, vertices: list[Any] | None) -> list[int] | None:
+    """Return internal ids of the vertices that answers may name, each once."""
+    if vertices is None:
+        return None
+    ids = _internal(state, vertices)
+    seen: set[int] = set()
+    for vertex, one in zip(vertices, ids, strict=True):
+        if one in seen:
+            raise UsageError(f"among: vertex {str(vertex)[:40]} is given twice; give each once")
+        seen.add(one)
+    return ids
 
-    def _internal(self, vertices: list[Any]) -> list[int]:
-        """Return internal ids of vertices: ids, also as the texts that JSON makes of keys, or names."""
-        graph = self.served.graph
-        if graph.labels is None:
-            return graph.internal([_number(vertex) for vertex in vertices]).tolist()
-        if wrong := [vertex for vertex in vertices if not isinstance(vertex, str)]:
-            raise UsageError(f"{str(wrong[0])[:40]} is no name; the vertices of this graph are named by texts")
-        found = [self._table.get(vertex, -1) for vertex in vertices]
-        return found if self._table and -1 not in found else graph.internal(vertices).tolist()
+
+def _query(state: State, source: Any) -> Sources:
+    """Return one query: a vertex, or an object of vertices with their weights."""
+    if not isinstance(source, dict):
+        return Sources.single(_internal(state, [source]))
+    if not source:
+        raise UsageError("a source is {}; give a vertex, or vertices with weights")
+    return Sources.weighted(_internal(state, list(source)), in_whole_numbers(list(map(_weight, source.values()))))
+
+
+def _internal(state: State, vertices: list[Any]) -> list[int]:
+    """Return internal ids of vertices: ids, also as the texts that JSON makes of keys, or names."""
+    graph = state.graph
+    if graph.labels is None:
+        return graph.internal([_number(vertex) for vertex in vertices]).tolist()
+    if wrong := [vertex for vertex in vertices if not isinstance(vertex, str)]:
+        raise UsageError(f"{str(wrong[0])[:40]} is no name; the vertices of this graph are named by texts")
+    found = [state.table.get(vertex, -1) for vertex in vertices]
+    return found if state.table and -1 not in found else graph.internal(vertices).tolist()
 
 
 def _weight(given: Any) -> Fraction:
@@ -326,17 +395,20 @@ def _certain(result: Result) -> dict[str, np.ndarray]:
     return {} if result.certain is None else {"certain": result.certain}
 
 
-def _json(graph: Graph, result: Result, k: int) -> Response:
-    """Return answers with the keys of ``kpar query --json``."""
+def _json(graph: Graph, result: Result, k: int, version: Mapping[str, int]) -> Response:
+    """Return answers with the keys of ``kpar query --json``, and the version of a graph that changes."""
     keys = {"nodes": graph.original(result.nodes), "scores": result.scores / float(ONE)} | _certain(result)
     lists = {key: values.tolist() for key, values in keys.items()}
     ranges = pairwise(result.offsets.tolist())
     results = [{key: values[first:last] for key, values in lists.items()} for first, last in ranges]
-    return JSONResponse({"k": k, "results": results})
+    return JSONResponse({"k": k, "results": results, **version})
 
 
-def as_arrow(graph: Graph, result: Result) -> Response:
-    """Return answers as a stream of Arrow, with the columns of ``gpukit export`` but the source."""
+def as_arrow(graph: Graph, result: Result, version: Mapping[str, int]) -> Response:
+    """Return answers as a stream of Arrow, with the columns of ``gpukit export`` but the source.
+
+    The version of a graph that changes is in the metadata of the schema.
+    """
     import pyarrow
 
     lengths = np.diff(result.offsets)
@@ -349,6 +421,8 @@ def as_arrow(graph: Graph, result: Result) -> Response:
         "score": result.scores / float(ONE),
     } | _certain(result)
     table = pyarrow.table(columns)
+    if version:
+        table = table.replace_schema_metadata({name: str(value) for name, value in version.items()})
     sink = pyarrow.BufferOutputStream()
     with pyarrow.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)

@@ -32,6 +32,8 @@ class _Job:
     k: int
     among: bytes | None
     """The ids (int32) that answers may name, ascending; many jobs may wait, and a mask is n bytes."""
+    home: Any
+    """What was prepared for them; None: what the worker has."""
     future: "Future[Result]" = field(default_factory=Future)
 
 
@@ -57,7 +59,7 @@ class Engine:
     def __init__(
         self, device: Device, prepared: Sequence[Any], *, refine: bool = False, capacity: int = 1 << 16
     ) -> None:
-        self._n, self._refine = prepared[0].constants.n, refine
+        self._refine = refine
         self._capacity, self._waiting, self._closed = capacity, 0, False
         self._jobs: deque[_Job] = deque()
         self._changed = threading.Condition()
@@ -77,7 +79,9 @@ class Engine:
         """Number of queries that no worker has taken yet."""
         return self._waiting
 
-    def submit(self, sources: Sources, k: int, among: Sequence[int] | None = None) -> "list[Future[Result]]":
+    def submit(
+        self, sources: Sources, k: int, among: Sequence[int] | None = None, home: Any = None
+    ) -> "list[Future[Result]]":
         """Let queries wait for their turn, and return where their answers will be, piece by piece.
 
         Parameters
@@ -87,6 +91,8 @@ class Engine:
             Length of an answer.
         among : sequence of int, optional
             Internal ids of the vertices that answers may name, each once; all by default.
+        home : Prepared, optional
+            What to answer them on, in the place of what the engine was made for: a graph that has changed, on the CPU.
 
         Raises
         ------
@@ -95,7 +101,8 @@ class Engine:
         """
         named = None if among is None else np.sort(np.array(among, np.int32)).tobytes()
         firsts = range(0, len(sources), self._piece)
-        jobs = [_Job(sources.part(first, min(first + self._piece, len(sources))), k, named) for first in firsts]
+        parts = [sources.part(first, min(first + self._piece, len(sources))) for first in firsts]
+        jobs = [_Job(part, k, named, home) for part in parts]
         with self._changed:
             if self._closed:
                 raise Busy("no more queries are taken: the engine is closed")
@@ -130,9 +137,11 @@ class Engine:
             running = [job for job in jobs if job.future.set_running_or_notify_cancel()]
             if not running:
                 continue
-            sources = Sources.together([job.sources for job in running])
+            sources, first_job = Sources.together([job.sources for job in running]), running[0]
             try:
-                result = home.query(sources, running[0].k, refine=self._refine, among=self._mask(running[0].among))
+                on = first_job.home or home
+                among = _mask(on.constants.n, first_job.among)
+                result = on.query(sources, first_job.k, refine=self._refine, among=among)
             except BaseException as error:
                 for job in running:
                     job.future.set_exception(error)
@@ -141,14 +150,6 @@ class Engine:
             for job in running:
                 job.future.set_result(_part(result, first, first + len(job.sources)))
                 first += len(job.sources)
-
-    def _mask(self, among: bytes | None) -> np.ndarray | None:
-        """Return which vertices answers may name (bool, n); None: all."""
-        if among is None:
-            return None
-        mask = np.zeros(self._n, np.bool_)
-        mask[np.frombuffer(among, np.int32)] = True
-        return mask
 
     def _take(self, limit: int) -> list[_Job]:
         """Wait for jobs and return the first, with others that ask alike up to ``limit`` queries; none at the end."""
@@ -160,7 +161,7 @@ class Engine:
             size = 0
             while self._jobs and size < limit:
                 job = self._jobs.popleft()
-                alike = not taken or (job.k, job.among) == (taken[0].k, taken[0].among)
+                alike = not taken or (job.k, job.among, job.home) == (taken[0].k, taken[0].among, taken[0].home)
                 if not alike or (taken and size + len(job.sources) > limit):
                     left.append(job)
                     continue
@@ -169,6 +170,15 @@ class Engine:
             self._jobs.extendleft(reversed(left))
             self._waiting -= size
             return taken
+
+
+def _mask(n: int, among: bytes | None) -> np.ndarray | None:
+    """Return which vertices answers may name (bool, n); None: all."""
+    if among is None:
+        return None
+    mask = np.zeros(n, np.bool_)
+    mask[np.frombuffer(among, np.int32)] = True
+    return mask
 
 
 def _part(result: Result, first: int, last: int) -> Result:

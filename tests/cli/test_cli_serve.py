@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import gpukit as gk
+from gpukit.api.pagerank_update import Follower
 from gpukit.api.resident import open_files
 from gpukit.artifacts import write_graph
 from gpukit.cli.app import main
@@ -16,6 +17,7 @@ from gpukit.device.select import choose
 from gpukit.errors import UsageError
 from gpukit.graph.build import build_graph
 from gpukit.kpar.engine import Engine
+from gpukit.kpar.query.answer import Prepared
 
 pytest.importorskip("uvicorn")
 pytest.importorskip("prometheus_client")
@@ -276,6 +278,71 @@ def test_wrong_use_is_a_line(run, folder, monkeypatch):
 
 
 @pytest.mark.long
+class Following(Server):
+    """A service whose graph changes: of three names, with weights up to 4."""
+
+    def __init__(self):
+        graph = gk.from_edges(["ann", "bob"], ["bob", "cy"], [1, 2], undirected=True, scale="4")
+        index = gk.PageRankIndex(graph, weighted=True, updatable=True)
+        device, prepared = choose("cpu", 1, 2), Prepared.of(graph.csr, index._index)
+        self.engine, self.stopping = Engine(device, [prepared], refine=True), False
+        follower = Follower(graph, index._index, 2)
+        served = Served(graph.csr, self.engine, Limits(4096, 20, 50), {}, lambda: self.stopping, follower)
+        self.service, self.index = Service(served), index
+        self.app = self.service.app()
+
+    def json(self, method, path, body):
+        """Return status and answer."""
+        status, _, said = self.raw(method, path, json.dumps(body).encode())
+        return status, json.loads(said)
+
+
+def test_edges_come_and_go(folder):
+    server = Following()
+    ask = {"k": 3, "sources": ["ann", {"cy": 1, "bob": 2}]}
+    assert server.json("POST", "/v1/topk", ask)[1]["version"] == 0
+    steps = [
+        ("POST", {"vertices": ["dan"], "edges": [["dan", "ann", 4], ["ann", "cy", 0.5]]},
+         {"add_vertices": ["dan"], "add": [("dan", "ann", 4), ("ann", "cy", 0.5)]}),
+        ("PATCH", {"edges": [["ann", "bob", 3]]}, {"set_weights": [("ann", "bob", 3)]}),
+        ("DELETE", {"edges": [["bob", "cy"]], "vertices": ["dan"]},
+         {"remove": [("bob", "cy")], "remove_vertices": ["dan"]}),
+        ("POST", {"edges": [["ann", "bob", 1]]}, {"add": [("ann", "bob", 1)]}),
+    ]  # fmt: skip
+    for version, (method, body, change) in enumerate(steps, 1):
+        status, done = server.json(method, "/v1/edges", body)
+        expected = server.index.update(**change)._asdict()
+        assert (status, done) == (200, {**expected, "version": min(version, 3)})  # the last one changes nothing
+        _, answer = server.json("POST", "/v1/topk", ask)
+        found = server.index.top_k_many(["ann", {"cy": 1, "bob": 2}], k=3)
+        assert [list(zip(one["nodes"], one["scores"], strict=True)) for one in answer["results"]] == found.answers
+        assert answer["version"] == min(version, 3)
+    arrow = server.raw("POST", "/v1/topk", json.dumps(ask).encode(), [("accept", ARROW)])[2]
+    assert pyarrow.ipc.open_stream(arrow).read_all().schema.metadata == {b"version": b"3"}
+    assert server.json("POST", "/v1/topk", {"sources": ["dan"]})[0] == 422
+    assert server.json("GET", "/health", {})[1]["version"] == 3
+
+
+@pytest.mark.parametrize(("method", "body", "wanted", "says"), [
+    ("POST", {"edge": []}, 400, "'edge' is unknown; give edges and vertices, each a list"),
+    ("PATCH", {"vertices": ["x"]}, 400, "'vertices' is unknown; give edges, each a list"),
+    ("DELETE", {}, 400, "give edges and vertices"), ("POST", {"vertices": "x"}, 400, "vertices must be a list"),
+    ("POST", {"edges": [["ann", "bob"]]}, 400, "and a weight with each"),
+    ("POST", {"edges": [["ann", "eve", 1]]}, 422, "vertex 'eve' is not in the graph"),
+    ("PATCH", {"edges": [["ann", "bob", 9]]}, 422, "the weight 9 is outside of (0, 4]"),
+])  # fmt: skip
+def test_changes_that_are_refused(method, body, wanted, says):
+    server = Following()
+    status, said = server.json(method, "/v1/edges", body)
+    assert status == wanted and says in said["error"] and "\n" not in said["error"]
+    assert server.json("GET", "/health", {})[1]["version"] == 0
+
+
+def test_a_graph_that_does_not_change(server):
+    status, _, said = server.raw("POST", "/v1/edges", b"{}")
+    assert status == 409 and b"start it with --updatable" in said
+
+
 def test_under_load_all_answers_are_right(folder):
     from serve_load import load
 
