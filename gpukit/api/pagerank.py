@@ -9,7 +9,7 @@ from gpukit.api.everybody import KIND, write_all
 from gpukit.api.graph import Graph, read_graph
 from gpukit.api.in_memory import GraphLike, as_graph, open_graph
 from gpukit.api.keywords import keywords
-from gpukit.api.pagerank_answers import among_of, answer, answers_artifact
+from gpukit.api.pagerank_answers import among_of, answer, answer_exactly, answers_artifact
 from gpukit.api.pagerank_index import INDEX_VISITS, RANK_VISITS, index, index_artifact, index_of, rank
 from gpukit.api.parts import part_of
 from gpukit.api.resident import open_files
@@ -397,7 +397,8 @@ class PageRankIndex(Content):
             Length of the answer; 100, or n if smaller, by default.
         depth : str
             ``refined``: once the guarantee holds, look twice at the vertices around the end of the answer, and say
-            which places are certain; ``auto``: without that look; ``end``: halve the error; ``walks``: as printed.
+            which places are certain; ``auto``: without that look; ``end``: halve the error; ``exact``: the true k best,
+            by the power method; vertices outside that tie with the last are in ``details["tied"]``.
         among : vertices, optional
             Whom answers may name: the k best of these alone; all by default.
         """
@@ -445,9 +446,16 @@ class PageRankIndex(Content):
             if listed is not None:
                 session.params["among"] = len(listed)
                 named = among_of(graph.n, listed, session.inputs)
-            result = self._answer(session, together, length, depth, named)
+            details: dict[str, Any] = {}
+            if depth == "exact":
+                session.graph = self.graph.csr  # an opened index has no weights of edges
+                result, tied = answer_exactly(session, together, asked, length, named)
+                details["tied"] = [graph.original(one).tolist() for one in tied]
+            else:
+                result = self._answer(session, together, length, depth, named)
+                details["steps"] = result.steps.tolist()
             artifact = answers_artifact(session, together, result, "kpar", epsilon=asked.epsilon)
-            return TopK(artifact, {"steps": result.steps.tolist()}, graph)
+            return TopK(artifact, details, graph)
 
     def _answer(
         self, session: Session, together: "Sources", k: int, depth: str, among: "np.ndarray | None"

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
     from gpukit.artifacts import Artifact
     from gpukit.device.select import Device
-    from gpukit.kpar.problem import Result, Sources
+    from gpukit.kpar.problem import Params, Result, Sources
 
 
 def among_of(n: int, vertices: list[int], inputs: dict[str, str]) -> "np.ndarray":
@@ -37,6 +38,26 @@ def answer(
     session.load(lambda: ask(sources.part(0, min(len(sources), len(prepared))), k))
     with session.phase("query"), session.progress("queries") as update:
         return ask(sources, k, progress=update)
+
+
+def answer_exactly(
+    session: Session, sources: "Sources", params: "Params", k: int, among: "np.ndarray | None" = None
+) -> "tuple[Result, list[np.ndarray]]":
+    """Return the true k best, and the vertices outside each answer that tie with its last (internal ids)."""
+    import numpy as np
+
+    from gpukit.evaluate.ppr import certified
+    from gpukit.kpar.problem import ONE, Result
+
+    with session.phase("query"), session.progress("queries") as update:
+        asked = sources.offsets, sources.vertices, sources.mass / float(ONE), params.alpha, k
+        answers = []
+        for found in certified(session.graph, *asked, weighted=params.weighted, among=among):
+            answers.append(found)
+            update(len(answers), len(sources))
+    result = Result.of([(one.vertices, (one.scores * float(ONE)).astype("u8")) for one in answers])
+    certain = np.concatenate([one.certain for one in answers])
+    return replace(result, certain=certain), [one.tied for one in answers]
 
 
 def answers_artifact(

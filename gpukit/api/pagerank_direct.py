@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from gpukit.api.in_memory import GraphLike, open_graph
 from gpukit.api.pagerank import Source
-from gpukit.api.pagerank_answers import answers_artifact
+from gpukit.api.pagerank_answers import answer_exactly, answers_artifact
 from gpukit.api.results import TopK
 from gpukit.api.session import Progress, Session
 from gpukit.api.vertices import weights_of
@@ -41,7 +41,7 @@ def personalized_pagerank(
     *,
     alpha: float = Params.alpha,
     epsilon: float = Params.epsilon,
-    depth: Literal["auto", "end"] = "auto",
+    depth: Literal["auto", "end", "exact"] = "auto",
     weights: str | None = None,
     weighted: bool = False,
     threads: int | None = None,
@@ -63,7 +63,8 @@ def personalized_pagerank(
     epsilon : float
         Relative error, in (0, 0.5].
     depth : str
-        ``auto``: stop as soon as the guarantee holds; ``end``: go on until 1e-9 of the mass is left.
+        ``auto``: stop as soon as the guarantee holds; ``end``: go on until 1e-9 of the mass is left; ``exact``: the
+        true k best, by the power method; vertices outside that tie with the last are in ``details["tied"]``.
     weights : str, optional
         Edge probabilities, as in :func:`gpukit.read_edges`; those of a Graph, or ``wc``, by default.
     weighted : bool
@@ -84,8 +85,8 @@ def personalized_pagerank(
     ['bob', 'ann']
     """
     params = Params(alpha, epsilon, weighted)
-    if depth not in ("auto", "end"):
-        raise UsageError(f"depth {depth!r} is unknown here; choose auto or end, or make a PageRankIndex")
+    if depth not in ("auto", "end", "exact"):
+        raise UsageError(f"depth {depth!r} is unknown here; choose auto, end or exact, or make a PageRankIndex")
     with Session(device="cpu", threads=threads, seed=SEED.checked(seed), progress=progress) as session:
         from gpukit.kpar.problem import Sources
 
@@ -94,7 +95,12 @@ def personalized_pagerank(
         query = Sources.weighted(*weights_of(csr, source, "source"))
         session.params = {"k": length, "depth": depth, "bounds": "exact", **params.record()}
         device = session.use_device(reason=REASON)
-        result = answer_directly(session, device, params, query, length, exact=depth == "end")
+        details: dict[str, Any] = {}
+        if depth == "exact":
+            result, tied = answer_exactly(session, query, params, length)
+            details["tied"] = [csr.original(one).tolist() for one in tied]
+        else:
+            result = answer_directly(session, device, params, query, length, exact=depth == "end")
+            details["steps"] = result.steps.tolist()
         artifact = answers_artifact(session, query, result, "kpar", epsilon=params.epsilon)
-        details: dict[str, Any] = {"steps": result.steps.tolist()}
         return TopK(artifact, details, csr)

@@ -18,7 +18,7 @@ from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.kpar_all import everybody
 from gpukit.cli.kpar_common import RepeatOption, check_fit, explained, finish, read_index, read_queries, timed
-from gpukit.cli.kpar_direct import asked_params, query_without_index
+from gpukit.cli.kpar_direct import answer_truly, asked_params, query_without_index
 from gpukit.cli.kpar_gather import gather
 from gpukit.cli.kpar_serve import serve
 from gpukit.cli.kpar_truth import truth
@@ -218,6 +218,12 @@ def ask(
         found, run.inputs["index"] = read_index(asked.index_file, run.inputs["graph"], asked.alpha, asked.epsilon)
     params = found.params
     run.params |= params.record()
+    if depth == "exact":
+        if asked.explain or run.requested == "cuda":
+            raise UsageError("--depth exact runs on the CPU, without steps to --explain; leave the other out")
+        run.use_device("cpu")
+        answer_truly(run, sources, params, named)
+        return
     device = run.use_device(run.requested, work=float(graph.m) * len(sources))
     with run.phase("prepare"):
         from gpukit.kpar.run import prepare_on

@@ -121,7 +121,10 @@ def finish(
             own = sources.vertices[sources.offsets[q] : sources.offsets[q + 1]]
             stays = "" if (graph.indptr[own + 1] > graph.indptr[own]).any() else "; no edge leads away from there"
             sure = "" if certain is None else f"; {int(certain.sum()):,} of {len(nodes):,} places certain"
-            lines[titles[q]] = cut_list(best, len(nodes)) + stays + sure
+            ties = extra["tied"][q] if "tied" in extra else ()
+            out = [quoted(v) for v in ties[:PLACES_SHOWN]]
+            alike = f"; left out, as good as the last: {cut_list(out, len(ties))}" if len(ties) else ""
+            lines[titles[q]] = cut_list(best, len(nodes)) + stays + sure + alike
     left = len(sources) - QUERIES_SHOWN
     lines["queries"] = f"{len(sources):,}" + (f", of which {left:,} are not shown (--json has all)" if left > 0 else "")
     for q, steps in enumerate(extra.get("explain", [])[:QUERIES_SHOWN]):

@@ -28,16 +28,28 @@ def query_without_index(run: Run, sources: "Sources", depth: str, asked: Params,
     if depth == "refined":
         raise UsageError("--depth refined needs an index; give --index, or leave it out")
     exact = depth == "end"
-    if exact and explain:
-        raise UsageError("--explain tells of values of δ, and --depth end needs none without an index; leave one out")
+    if (exact or depth == "exact") and explain:
+        raise UsageError(f"--explain tells of values of δ, and --depth {depth} needs none here; leave one out")
     if run.requested == "cuda":
         raise UsageError("without an index queries run on the CPU; give --index, or --device cpu")
     run.params |= asked.record()
     k = run.params["k"]
     run.requested = "cpu" if run.requested == "cpu" else None
     device = run.use_device(reason=REASON)
+    if depth == "exact":
+        answer_truly(run, sources, asked)
+        return
     result = answer_directly(run, device, asked, sources, k, exact=exact)
     extra: dict[str, Any] = {"steps": result.steps}
     if explain:
         extra["explain"] = explained(result)
     finish(run, sources, result, "kpar", epsilon=asked.epsilon, extra=extra)
+
+
+def answer_truly(run: Run, sources: "Sources", params: Params, among: Any = None) -> None:
+    """Find the true answers, write and print them, with the vertices outside that tie with the last of each."""
+    from gpukit.api.pagerank_answers import answer_exactly
+
+    result, tied = answer_exactly(run, sources, params, run.params["k"], among)
+    names = [run.graph.original(one) for one in tied]
+    finish(run, sources, result, "kpar", epsilon=params.epsilon, extra={"tied": names})

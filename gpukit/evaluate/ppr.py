@@ -7,7 +7,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from gpukit.graph.probabilities import edge_weights
 
 TOLERANCE = 1e-10
 """Mass of a walk distribution that the power method may leave unspread."""
+
+LEFT = 1e-14
+"""Mass that is left where no order can be told any more."""
 
 TIE = 1e-9
 BLOCK = 16
@@ -98,14 +102,7 @@ def power_method(
     InputError
         If edges are to be weighted and the graph has no weights of them.
     """
-    from scipy.sparse import csr_array
-
-    degrees = np.diff(graph.indptr)
-    stops = np.where(degrees > 0, alpha, 1.0)[:, None]
-    weights = edge_weights(graph).astype(np.float64) + 1 if weighted else np.ones(graph.m)
-    sums = np.bincount(np.repeat(np.arange(graph.n), degrees), weights=weights, minlength=graph.n)
-    values = (1 - alpha) * weights / np.repeat(sums, degrees)
-    forward = csr_array((values, graph.indices, graph.indptr), shape=(graph.n, graph.n)).T.tocsr()
+    forward, stops = _steps(graph, alpha, weighted)
     queries = len(offsets) - 1
     # A block holds three vectors of each of its sources.
     threads = max(1, min(threads, ROOM // (3 * 8 * BLOCK * max(graph.n, 1))))
@@ -119,7 +116,7 @@ def power_method(
             rest[vertices[part], q - first] = mass[part]
         found = np.zeros_like(rest)
         while rest.sum(axis=0).max() > TOLERANCE:
-            found += stops * rest
+            found += stops[:, None] * rest
             rest = forward @ rest
         return found
 
@@ -131,6 +128,88 @@ def power_method(
                     if progress is not None:
                         progress(first + column + 1, queries)
                     yield np.ascontiguousarray(found[:, column])
+
+
+def _steps(graph: Graph, alpha: float, weighted: bool) -> tuple[Any, np.ndarray]:
+    """Return the matrix that takes a walk distribution a step on, and the chance to stop at each vertex (float64)."""
+    from scipy.sparse import csr_array
+
+    degrees = np.diff(graph.indptr)
+    weights = edge_weights(graph).astype(np.float64) + 1 if weighted else np.ones(graph.m)
+    sums = np.bincount(np.repeat(np.arange(graph.n), degrees), weights=weights, minlength=graph.n)
+    values = (1 - alpha) * weights / np.repeat(sums, degrees)
+    forward = csr_array((values, graph.indices, graph.indptr), shape=(graph.n, graph.n)).T.tocsr()
+    return forward, np.where(degrees > 0, alpha, 1.0)
+
+
+class Certified(NamedTuple):
+    """The k best of a query, beyond doubt.
+
+    Attributes
+    ----------
+    vertices, scores : int64 and float64 arrays
+        By falling π, ties by id; a score misses ``error`` at most.
+    certain : bool array
+        Whether no vertex outside ties with this one.
+    tied : int64 array
+        The vertices outside that tie with the last of the answer, ascending.
+    error : float
+        A tie is what differs by less than twice this.
+    """
+
+    vertices: np.ndarray
+    scores: np.ndarray
+    certain: np.ndarray
+    tied: np.ndarray
+    error: float
+
+
+def certified(
+    graph: Graph, offsets: np.ndarray, vertices: np.ndarray, mass: np.ndarray, alpha: float, k: int, *,
+    weighted: bool = False, among: np.ndarray | None = None,
+) -> Iterator[Certified]:  # fmt: skip
+    """Yield the k vertices with the largest personalised PageRank of each query, certified by bounds; ties are named.
+
+    The power method goes on until what is left and rounding together cannot change the order of the k + 1 best, or
+    until 1e-14 of the mass is left: what is not told apart by then is a tie. Parameters are those of
+    :func:`power_method`; ``among`` (bool, n) marks the vertices that an answer may name.
+    """
+    forward, stops = _steps(graph, alpha, weighted)
+    # A sum of d products rounds d + 1 times, each by 2**-53 of it at most; another for what stops.
+    rounding = (int(np.diff(forward.indptr).max(initial=0)) + 4) * 2.0**-53
+    for low, high in pairwise(offsets.tolist()):
+        rest, found, rounds, seen = np.zeros(graph.n), np.zeros(graph.n), 0, 0
+        rest[vertices[low:high]] = mass[low:high]
+        while True:
+            found += stops * rest
+            rest = forward @ rest
+            rounds += 1
+            left = float(rest.sum())
+            reached = int(np.count_nonzero(found))
+            if rounds % 4 and left > LEFT:
+                continue
+            values = found if among is None else np.where(among, found, 0)
+            order = top(values, k + 1)
+            error = left + rounds * rounding * float(values.max(initial=0))
+            apart = bool(np.all(-np.diff(values[order]) > 2 * error)) and len(order) == k + 1
+            if apart or (left <= LEFT and reached == seen):
+                break
+            seen = reached
+        yield _certified(values, k, error)
+
+
+def _certified(values: np.ndarray, k: int, error: float) -> Certified:
+    """Return the k best by values that miss ``error`` at most; those of a tie stand by id."""
+    order = top(values, len(values))
+    if len(order):
+        groups = np.concatenate([[0], np.cumsum(-np.diff(values[order]) > 2 * error)])
+        order = order[np.lexsort((order, groups))]
+        last = groups[min(k, len(order)) - 1]
+        across = len(order) > k and groups[k] == last
+        chosen, tied = order[:k], np.sort(order[k:][groups[k:] == last])
+        certain = (groups[: len(chosen)] != last) | (not across)
+        return Certified(chosen, values[chosen], certain, tied, error)
+    return Certified(order, values[order], np.empty(0, bool), order, error)
 
 
 def top(values: np.ndarray, k: int) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from gpukit.parameters.option import Option, Parameters, declared, parameter
 
-Depth = Literal["refined", "auto", "end"]
+Depth = Literal["refined", "auto", "end", "exact"]
 """How far a query goes."""
 Stop = Literal["refined", "auto"]
 """Of these depths those that a server, and the answers of all vertices, may have."""
@@ -15,7 +15,8 @@ DepthParameter = Annotated[
     Depth | None,
     Option(
         "refined, the default with an index: once the guarantee holds look twice at the vertices around the end of "
-        "the answer, and say which places are certain; auto: without that look; end: halve the error.",
+        "the answer, and say which places are certain; auto: without that look; end: halve the error; exact: the true "
+        "k best, and ties, by the power method.",
     ),
 ]
 StopParameter = Annotated[

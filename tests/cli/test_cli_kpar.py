@@ -88,6 +88,27 @@ def test_refined_answers_say_which_places_are_certain(record, folder, graph, tmp
     assert "--depth walks" in capsys.readouterr().err
 
 
+def test_exact_answers_name_ties(record, folder, tmp_path, capsys):
+    words = ("kpar", "query", folder / "G.h5", "--source", 10, "-k", 8, "--depth", "exact")
+    found = record(*words, "--out", tmp_path / "A.h5")
+    indexed = record(*words, "--index", folder / "I.h5")
+    truth = record("kpar", "truth", folder / "G.h5", "--source", 10, "-k", 8)
+    (one,), (other,) = found["results"], truth["results"]
+    assert one["nodes"] == other["nodes"] == indexed["results"][0]["nodes"] and found["tied"] == indexed["tied"]
+    assert (
+        np.allclose(one["scores"], other["scores"], atol=1e-6) and read_topk(tmp_path / "A.h5").arrays["certain"].all()
+    )
+    star = build_graph(np.zeros(4, np.int64), np.array([10, 20, 30, 40]))
+    write_graph(tmp_path / "star.h5", star)
+    words = ["kpar", "query", str(tmp_path / "star.h5"), "--source", "0", "-k", "3", "--depth", "exact"]
+    tied = record(*words)
+    # The source has 0.2, and so has each of the others: 0.8 / 4.
+    assert tied["results"][0]["nodes"] == [0, 10, 20] and tied["results"][0]["certain"] == [False] * 3
+    assert tied["tied"] == [[30, 40]]
+    assert main(words) == 0 and "left out, as good as the last: 30, 40" in capsys.readouterr().out
+    assert main([*words, "--explain"]) == 2
+
+
 def test_ablations_of_queries(run, record, folder, tmp_path):
     words = ("kpar", "query", folder / "G.h5", "-k", 5, "--random", 6)
     index = ("--index", folder / "I.h5")
