@@ -1,11 +1,12 @@
 """Top-k personalised PageRank without an index: a first answer in one call."""
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from gpukit.api.in_memory import GraphLike, open_graph
 from gpukit.api.pagerank import Source
 from gpukit.api.pagerank_answers import answer_exactly, answers_artifact
-from gpukit.api.results import TopK
+from gpukit.api.results import Label, TopK
 from gpukit.api.session import Progress, Session
 from gpukit.api.vertices import weights_of
 from gpukit.errors import UsageError
@@ -34,11 +35,41 @@ def answer_directly(
         )
 
 
+@overload
 def personalized_pagerank(
     graph: GraphLike,
     source: Source,
+    k: int | None = ...,
+    *,
+    alpha: float = ...,
+    epsilon: float = ...,
+    depth: Literal["auto", "end", "exact"] = ...,
+    weights: str | None = ...,
+    weighted: bool = ...,
+    threads: int | None = ...,
+    seed: int = ...,
+    progress: Progress = ...,
+) -> TopK: ...
+
+
+@overload
+def personalized_pagerank(
+    graph: GraphLike,
+    *,
+    damping: float | None = ...,
+    reset: Mapping[Any, float] | Sequence[float] | None = ...,
+    weights: str | None = ...,
+    threads: int | None = ...,
+) -> dict[Label, float]: ...
+
+
+def personalized_pagerank(
+    graph: GraphLike,
+    source: Source | None = None,
     k: int | None = None,
     *,
+    damping: float | None = None,
+    reset: Mapping[Any, float] | Sequence[float] | None = None,
     alpha: float = Params.alpha,
     epsilon: float = Params.epsilon,
     depth: Literal["auto", "end", "exact"] = "auto",
@@ -47,17 +78,24 @@ def personalized_pagerank(
     threads: int | None = None,
     seed: int = 0,
     progress: Progress = False,
-) -> TopK:
-    """Return the k vertices with the largest personalised PageRank of one source: ``gpukit kpar query`` without index.
+) -> TopK | dict[Label, float]:
+    """Return the k best for one source, as ``gpukit kpar query`` without index, or without one the scores of all.
 
     For many questions about one graph :class:`PageRankIndex` takes less time for each.
 
     Parameters
     ----------
     graph : Graph or graph-like
+        For the scores of all also a graph of igraph, whose vertices are 0 … n-1.
     source : vertex, or mapping of vertices to weights, whole or decimal
+        Without one the answer is that of igraph's ``personalized_pagerank`` and NetworkX's ``pagerank``: the score of
+        each vertex, by its name. Scores sum to 1; a walk that is stuck starts again.
     k : int, optional
         Length of the answer; 100, or n if smaller, by default.
+    damping : float, optional
+        Without a source: probability that a walk goes on, in (0, 1); 0.85 by default.
+    reset : mapping of vertices to weights, or a weight for each vertex of a Graph or of igraph, optional
+        Without a source: where walks start; zeros are fine. Everywhere alike by default.
     alpha : float
         Probability that a walk stops, in (0, 1).
     epsilon : float
@@ -66,7 +104,9 @@ def personalized_pagerank(
         ``auto``: stop as soon as the guarantee holds; ``end``: go on until 1e-9 of the mass is left; ``exact``: the
         true k best, by the power method; vertices outside that tie with the last are in ``details["tied"]``.
     weights : str, optional
-        Edge probabilities, as in :func:`gpukit.read_edges`; those of a Graph, or ``wc``, by default.
+        With a source: edge probabilities, as in :func:`gpukit.read_edges`; those of a Graph, or ``wc``, by default.
+        Without: the attribute or column that is the weight of an edge, ``file`` of a Graph; edges count alike by
+        default.
     weighted : bool
         Whether to take edges in proportion to their weights: ``file``, or drawn for each edge.
     threads, seed, progress
@@ -83,7 +123,20 @@ def personalized_pagerank(
     >>> path = gk.from_edges(["ann", "bob"], ["bob", "cy"], undirected=True)
     >>> gk.personalized_pagerank(path, "ann", k=2).vertices
     ['bob', 'ann']
+    >>> scores = gk.personalized_pagerank(path, damping=0.5, reset={"ann": 1, "cy": 0})
+    >>> {name: round(score, 4) for name, score in scores.items()}
+    {'ann': 0.5833, 'bob': 0.3333, 'cy': 0.0833}
     """
+    if source is None:
+        if (k, alpha, epsilon, depth, weighted) != (None, Params.alpha, Params.epsilon, "auto", False):
+            raise UsageError("k, alpha, epsilon, depth and weighted go with a source; give one, or leave them out")
+        from gpukit.api.pagerank_scores import DAMPING, scores
+
+        return scores(graph, reset, DAMPING.default if damping is None else damping, weights, threads)
+    if damping is not None or reset is not None:
+        raise UsageError(
+            "damping and reset are for the scores of all; leave the source out, or give alpha = 1 - damping"
+        )
     params = Params(alpha, epsilon, weighted)
     if depth not in ("auto", "end", "exact"):
         raise UsageError(f"depth {depth!r} is unknown here; choose auto, end or exact, or make a PageRankIndex")

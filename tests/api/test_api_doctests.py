@@ -37,6 +37,20 @@ def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.failed == 0 and found.attempted > 25
 
 
+@pytest.mark.parametrize("number", range(4))
+def test_the_page_on_other_libraries(number: int) -> None:
+    """Every example runs, those of igraph where that is installed; the last one goes on with what was before."""
+    blocks = re.findall(
+        r"^```python\n(.*?)^```", (PAGE.parent / "from-others.md").read_text(), re.DOTALL | re.MULTILINE
+    )
+    assert len(blocks) == 4
+    if "igraph" in blocks[number]:
+        pytest.importorskip("igraph")
+    runner, text = doctest.DocTestRunner(optionflags=FLAGS), "".join(blocks[2:] if number == 3 else [blocks[number]])
+    runner.run(doctest.DocTestParser().get_doctest(text, {}, "from-others", None, 0))
+    assert runner.failures == 0 and runner.tries > 4
+
+
 def test_the_examples_of_the_readme(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
