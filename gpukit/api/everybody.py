@@ -5,9 +5,12 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gpukit.api.results import Label, arrow_for
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow
 
     from gpukit.api.session import Session
@@ -102,6 +105,54 @@ def write_all(
                 written.result()
         with session.phase("write"), session.progress("batches") as update:
             return batches.join(update), resumed
+
+
+class PageRankEdges(NamedTuple):
+    """The answers of all vertices as edges, for graph neural networks; arrays are shared, not copied, through DLPack.
+
+    Attributes
+    ----------
+    edge_index : int64 array, shape (2, rows)
+        Sources, ascending, and targets, of each source by falling weight; as numbers 0 … n-1 of ``vertices``.
+    edge_weight : float32 array, shape (rows,)
+        Personalised PageRank of the target from the source.
+    vertices : list
+        What people call the vertices.
+    """
+
+    edge_index: "np.ndarray"
+    edge_weight: "np.ndarray"
+    vertices: list[Label]
+
+    def to_arrow(self) -> Any:
+        """Return a table of Arrow with the columns of ``kpar all``, in the names of vertices where these are texts.
+
+        Numbers of vertices are their place in ``vertices``; they and the weights are not copied.
+
+        Raises
+        ------
+        UsageError
+            If pyarrow is not installed.
+        """
+        arrow = arrow_for("to_arrow")
+        columns = [arrow.array(ends) for ends in self.edge_index]
+        if self.vertices and isinstance(self.vertices[0], str):
+            names = arrow.array(self.vertices, arrow.string())
+            columns = [arrow.DictionaryArray.from_arrays(ends, names) for ends in columns]
+        return arrow.table([*columns, arrow.array(self.edge_weight)], names=["source", "target", "weight"])
+
+
+def all_edges(graph: "Graph", result: "Result") -> PageRankEdges:
+    """Return the answers of all vertices of a graph as edges."""
+    import numpy as np
+
+    from gpukit.kpar.problem import ONE
+
+    edge_index = np.empty((2, len(result.nodes)), np.int64)
+    edge_index[0] = np.repeat(np.arange(graph.n), np.diff(result.offsets))
+    edge_index[1] = result.nodes
+    weights = (result.scores / float(ONE)).astype(np.float32)
+    return PageRankEdges(edge_index, weights, graph.original(range(graph.n)).tolist())
 
 
 def _put(batches: Any, number: int, graph: "Graph", begin: int, result: "Result") -> None:

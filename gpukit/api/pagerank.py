@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from gpukit.api.everybody import PageRankEdges
     from gpukit.api.pagerank_update import Follower, Update
     from gpukit.artifacts import Artifact
     from gpukit.device.select import Device
@@ -532,6 +533,44 @@ class PageRankIndex(Content):
             with self._one_at_a_time:
                 where, prepared = self._prepare(session, float(graph.m) * (last - first))
                 return write_all(session, where, prepared, out, length, first, last, refine=depth == "refined")[0]
+
+    def all_edges(self, k: int | None = None, *, depth: Stop = "refined") -> "PageRankEdges":
+        """Return the answers of all vertices as edges in memory: what :meth:`write_all` writes.
+
+        Parameters
+        ----------
+        k : int, optional
+            Length of an answer; 100, or n if smaller, by default.
+        depth : str
+            ``refined`` or ``auto``, as of :meth:`top_k`.
+
+        Returns
+        -------
+        gpukit.api.everybody.PageRankEdges
+            ``edge_index`` (int64, shape (2, rows)) and ``edge_weight`` (float32) of PyTorch Geometric, as arrays of
+            NumPy that ``torch.from_numpy`` and ``from_dlpack`` take without a copy; ``to_arrow()`` is a table.
+
+        Examples
+        --------
+        >>> import gpukit as gk
+        >>> index = gk.PageRankIndex(gk.from_edges(["ann", "bob"], ["bob", "cy"], undirected=True))
+        >>> edges = index.all_edges(k=1)
+        >>> edges.edge_index.tolist(), edges.vertices
+        ([[0, 1, 2], [1, 1, 1]], ['ann', 'bob', 'cy'])
+        """
+        from gpukit.api.everybody import all_edges
+        from gpukit.kpar.problem import Sources
+
+        depth = STOP.checked(depth)
+        self._follow()
+        graph = self._opened.csr
+        length = length_of("k", k, USUAL_K, graph.n)
+        with Session(device=self._device, seed=0, **self._where) as session:
+            session.graph = graph
+            with self._one_at_a_time:
+                where, prepared = self._prepare(session, float(graph.m) * graph.n)
+                every = Sources.single(range(graph.n))
+                return all_edges(graph, answer(session, where, prepared, every, length, depth=depth))
 
     def _prepare(self, session: Session, work: float) -> "tuple[Device, Any]":
         """Return the device, and graph and index there; they stay for the next query."""

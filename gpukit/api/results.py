@@ -57,6 +57,14 @@ def another_graph(what: object, before: str, this: str, advice: str = "give the 
     return InputError(f"{what} was made on another graph ({before[:12]}…, and this one is {this[:12]}…); {advice}")
 
 
+def arrow_for(who: str, otherwise: str = "") -> Any:
+    """Return the package pyarrow, which ``who`` needs; raises UsageError if it is not installed."""
+    try:
+        return importlib.import_module("pyarrow")
+    except ImportError:
+        raise UsageError(f"{who} needs the package pyarrow; install gpukit[parquet]{otherwise}") from None
+
+
 class Content:
     """What an artifact in memory can do: be saved, become a table, be shown."""
 
@@ -126,10 +134,7 @@ class Content:
         UsageError
             If pyarrow is not installed.
         """
-        try:
-            arrow = importlib.import_module("pyarrow")
-        except ImportError:
-            raise UsageError("to_arrow needs the package pyarrow; install gpukit[parquet], or use to_pandas") from None
+        arrow = arrow_for("to_arrow", ", or use to_pandas")
         return arrow.Table.from_pandas(self.to_pandas(), preserve_index=False)
 
     def lines(self) -> list[str]:

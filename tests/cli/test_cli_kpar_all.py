@@ -172,3 +172,26 @@ def test_without_pyarrow_the_extra_is_named(run, monkeypatch):
     assert code == 2 and "install gpukit[parquet]" in err
     with pytest.raises(UsageError, match="install gpukit"):
         opened().write_all("new.parquet")
+
+
+@pytest.mark.parametrize("names", [False, True])
+def test_edges_in_memory_are_those_of_the_table(names, whole):
+    graph = gk.read_graph("G.h5")
+    index = opened()
+    if names:
+        graph = gk.from_edges(["ann", "bob", "cy"], ["bob", "cy", "ann"])
+        index = gk.PageRankIndex(graph)
+        index.write_all("whole.parquet", k=2, force=True)
+    edges = index.all_edges(k=2 if names else 5)
+    rows = parquet.read_table("whole.parquet")
+    called = np.array(edges.vertices, object)
+    for ends, column in zip(edges.edge_index, ("source", "target"), strict=True):
+        assert called[ends].tolist() == rows[column].to_pylist()
+    assert np.array_equal(edges.edge_weight, rows["weight"].to_numpy().astype(np.float32))
+    assert (edges.edge_index.dtype, edges.edge_weight.dtype) == (np.int64, np.float32)
+    for array in edges[:2]:
+        assert array.flags.c_contiguous and np.shares_memory(np.from_dlpack(array), array)
+    table = edges.to_arrow()
+    assert np.shares_memory(table["weight"].chunk(0).to_numpy(), edges.edge_weight)
+    if names:
+        assert table["target"].to_pylist() == rows["target"].to_pylist()
