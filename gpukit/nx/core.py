@@ -49,18 +49,28 @@ def k_truss(G: NodeRows, k: int) -> nx.Graph:
 
     Nodes without edges are left out.
     """
-    from gpukit.diversity.decomposition import truss_numbers
-    from gpukit.graph.csr import Graph
-
     _refuse_loops(G)
-    indptr, indices, entries = G.outgoing
+    _, indices, entries = G.outgoing
     needed = math.ceil(min(max(k - 2, 0), len(G))) + 2
-    trussness = truss_numbers(Graph(indptr, indices, undirected=True), k_max=needed)[2]
+    trussness = _trussness(G, needed)
     # Edges come lower end first, ascending: as the places behind the diagonal do.
     found = entries[indices > G.tails][trussness >= needed]
     edges = np.zeros(len(indices), bool)
     edges[found] = True
     return subgraph(G, np.unique([G.tails[found], G.indices[found]]), edges)
+
+
+def _trussness(G: NodeRows, needed: int) -> np.ndarray:
+    """Return the trussness of each edge, or a bound of ``needed`` or more; what was found stays with the graph."""
+    from gpukit.diversity.decomposition import truss_numbers
+    from gpukit.graph.csr import Graph
+
+    known, trussness = G.found.get("trussness", (0, None))
+    if trussness is None or known < needed:
+        indptr, indices, _ = G.outgoing
+        trussness = truss_numbers(Graph(indptr, indices, undirected=True), k_max=needed)[2]
+        G.found["trussness"] = needed, trussness
+    return trussness  # type: ignore[no-any-return]
 
 
 def _induced(G: NodeRows, kept: np.ndarray, core_number: Mapping[Hashable, int] | None) -> nx.Graph:

@@ -47,6 +47,8 @@ class NodeRows:
         have different dicts.
     values : dict of str to list or float64 array or None
         Attributes of edges that were asked for by name, by edge: numbers, unless they are none; None stands for 1.
+    found : dict of str to anything
+        What functions found of the graph and ask for again: its triangles, and trussness up to some number.
     """
 
     like: type[nx.Graph]
@@ -58,6 +60,7 @@ class NodeRows:
     node_data: list[dict] | None = None
     edge_data: list[dict] | None = None
     values: dict[Hashable, Any] = field(default_factory=dict)
+    found: dict[str, Any] = field(default_factory=dict)
 
     __networkx_backend__ = "gpukit"
 

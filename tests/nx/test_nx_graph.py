@@ -216,3 +216,24 @@ def test_should_run_says_why_not():
     for asked in (list(range(1000)), iter([1]), None):
         assert should_run("triangles", (large, asked), {}) is True
     assert should_run("pagerank", (large, 0.5), {}) is True  # alpha, not nodes
+
+
+def test_what_was_found_stays_with_a_converted_graph(monkeypatch):
+    """Triangles are counted once, and edges peeled again only for a larger k; a graph that changed is another one."""
+    from gpukit.diversity import decomposition, scores
+
+    graph, calls = nx.powerlaw_cluster_graph(60, 4, 0.6, seed=2), []
+    for module, name in ((scores, "build_network"), (decomposition, "truss_numbers")):
+        original = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *given, f=original, n=name, **how: calls.append(n) or f(*given, **how))
+    wanted = nx.triangles(graph)
+    for _ in range(2):
+        assert nx.triangles(graph, backend="gpukit") == wanted
+        assert nx.clustering(graph, backend="gpukit") == nx.clustering(graph)
+    assert calls.count("build_network") == 1
+    for k in (4, 3, 5, 4, 5):
+        assert nx.k_truss(graph, k, backend="gpukit").edges == nx.k_truss(graph, k).edges
+    assert calls.count("truss_numbers") == 2
+    graph.remove_edge(*next(iter(graph.edges)))
+    assert nx.triangles(graph, backend="gpukit") == nx.triangles(graph)
+    assert nx.k_truss(graph, 4, backend="gpukit").edges == nx.k_truss(graph, 4).edges
