@@ -1,6 +1,7 @@
 """From edges to a graph, for ``graph import`` and for Python: what is asked, what was understood, and the building."""
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,9 @@ MERGED = {
     "merge": "the largest weight counts",
 }
 """What becomes of parallel edges with weights."""
+
+MOST_TOLD = 10
+"""Lines that were left out, of which each is told."""
 
 
 def import_edges(
@@ -84,7 +88,7 @@ def import_edges(
         raise UsageError(
             f"{spelled('vertices')} goes with whole numbers, and the ids of this file are names; leave it out"
         )
-    lines = len(listed.u)
+    lines, session.skipped = len(listed.u), listed.bad
     facts = {"text": understood} if understood and not (listed.dialect and listed.dialect.plain) else {}
     graph = build(
         session,
@@ -197,9 +201,19 @@ def tell(listed: "EdgeList", weighted: bool, option: str | None = None) -> dict[
     elif record:
         columns = " in columns " + " and ".join(record["columns"][:2]) if "columns" in record else ""
         _log.info("read as %s, ids%s: %s%s", record["format"], columns, KINDS[record["ids"]], sides)
-    for note in listed.notes:
+    for note in (*listed.notes, *_skipped(listed.bad)):
         _log.warning("%s", note)
     return record
+
+
+def _skipped(bad: "Sequence[str]") -> list[str]:
+    """Return what is said of lines that were left out: how many, and each of the first by its number and its fault."""
+    if not bad:
+        return []
+    is_one, left = len(bad) == 1, len(bad) - MOST_TOLD
+    count = "1 line is no edge and was" if is_one else f"{len(bad):,} lines are no edges and were"
+    told = [f"  {fault.partition('; ')[0]}" for fault in bad[:MOST_TOLD]]  # without what to do about it
+    return [f"{count} skipped:", *told, *[f"  … and {left:,} more"] * (left > 0)]
 
 
 def _tell_of_columns(dialect: "Dialect", weighted: bool, option: str) -> None:

@@ -42,6 +42,11 @@ class Graph(Content):
     digest : str, optional
         Its digest, if known.
 
+    Attributes
+    ----------
+    skipped : list of str
+        The lines that :func:`read_edges` left out because of ``skip_bad``, each with its number and what is wrong.
+
     Examples
     --------
     >>> import gpukit as gk
@@ -68,6 +73,7 @@ class Graph(Content):
         self._graph = None
         self._made: dict[str, Any] = {"params": dict(params or {}), "inputs": dict(inputs or {}), "seed": seed}
         self._tables = tables
+        self.skipped: list[str] = []
 
     @property
     def n(self) -> int:
@@ -311,7 +317,9 @@ def read_edges(
     with Session(seed=SEED.checked(seed), **where) as session:
         graph, _, _ = import_edges(session, path_of(path), asked)
         need_edges(graph)
-        return Graph(graph, params=session.params, inputs=session.inputs, seed=seed_of(session))
+        made = Graph(graph, params=session.params, inputs=session.inputs, seed=seed_of(session))
+        made.skipped = [*session.skipped]
+        return made
 
 
 def _column(name: str, value: Any) -> str | int:

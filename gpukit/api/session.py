@@ -85,6 +85,8 @@ class Session:
         Its sampling tables, where they are at hand.
     labels : what has a method ``texts``, or None
         What knows the names of the vertices in its results, where the graph has names.
+    skipped : tuple of str
+        Lines of an edge list that are no edges and were left out: number, and what is wrong.
     device : Device or None
         What it uses, once that was chosen.
     requested, gpus, threads, gpu_memory, seed
@@ -120,6 +122,7 @@ class Session:
         self.graph: Any = None
         self.tables: Mapping[str, np.ndarray] | None = None
         self.labels: Texts | None = None
+        self.skipped: tuple[str, ...] = ()
         self.timer = PhaseTimer()
         self.device: Device | None = None
         self.phase = self.timer.phase

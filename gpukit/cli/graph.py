@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -71,7 +71,9 @@ def import_graph(
         show_estimate(run, estimate_import(run, edges, asked))
         return
     graph, understood, _ = import_edges(run, edges, asked)
-    write_graph_file(run, graph, compress, seed_of(run), {"text": understood} if understood else {})
+    more: dict[str, Any] = {"text": understood} if understood else {}
+    more |= {"skipped": run.skipped} if run.skipped else {}
+    write_graph_file(run, graph, compress, seed_of(run), more)
 
 
 @app.command("info")

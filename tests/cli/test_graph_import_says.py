@@ -88,7 +88,29 @@ def test_lines_that_hold_no_edge_are_counted(gpukit, tmp_path):
     code, record, err = gpukit("graph", "import", path, "--out", out, "--skip-bad", "1", "--json")
     assert code == 0 and record["lines"] == 2
     assert "3 lines are blank or comments" in err
-    assert "1 lines are no edges and were skipped: line 6: 1 field" in err
+    assert "gpukit: 1 line is no edge and was skipped:\ngpukit:   line 6: 1 field" in err
+
+
+def test_every_line_that_was_skipped_is_known(gpukit, tmp_path):
+    """People read the first of them in plain words; records and Python have all."""
+    path, out = tmp_path / "e.csv", tmp_path / "g.h5"
+    bad = {4: ",ann", 6: "NULL,bob", 9: "ann", **{line: "a,b,c,d" for line in range(11, 21)}}
+    lines = [bad.get(line, f"v{line},v{line + 1}") for line in range(2, 24)]
+    path.write_text("\n".join(["from,to", *lines, ""]))
+    code, record, err = gpukit("graph", "import", path, "--out", out, "--skip-bad", "13", "--json")
+    assert code == 0 and [line.partition(":")[0] for line in record["skipped"]] == [f"line {line}" for line in bad]
+    told = err[err.index("13 lines") :].splitlines()
+    assert told[:4] == [
+        "13 lines are no edges and were skipped:",
+        "gpukit:   line 4: a name is empty",
+        "gpukit:   line 6: 'NULL' stands for a missing name",
+        "gpukit:   line 9: 1 field, 'ann'",
+    ]
+    assert told[11] == "gpukit:   … and 3 more"
+    assert gk.read_edges(path, skip_bad=13).skipped == record["skipped"]
+    path.write_text("from,to\nann,bob\n")
+    assert "skipped" not in gpukit("graph", "import", path, "--out", out, "--skip-bad", "13", "--json")[1]
+    assert gk.read_edges(path).skipped == []
 
 
 def test_names_that_are_alike_are_told_and_become_one(gpukit, tmp_path):

@@ -125,7 +125,7 @@ class EdgeList:
         What was understood of a text.
     skipped : int
         Lines of a text that hold no edge: blank ones and comments.
-    bad : int
+    bad : tuple of str
         Lines of a text that should hold an edge, and were left out.
     digest : str or None
         SHA-256 of the file as it is stored, of the very bytes that the edges came from; None for a pipe.
@@ -144,13 +144,13 @@ class EdgeList:
     notes: tuple[str, ...] = ()
     dialect: Any = None
     skipped: int = 0
-    bad: int = 0
+    bad: tuple[str, ...] = ()
     digest: str | None = None
     share: float = 1.0
 
     def check_stated(self, name: str, stated: int, where: str) -> None:
         """Check the number of edges that a file states; raises InputError. Lines that were left out count."""
-        if stated != len(self.u) + self.bad:
+        if stated != len(self.u) + len(self.bad):
             found = f"{name} has {len(self.u) + self.bad:,} edges"
             raise InputError(f"{found}, and {where} states {stated:,}; fetch it again, or take that line out")
 

@@ -35,7 +35,7 @@ from gpukit.graph.read.dialect import (
 )
 from gpukit.graph.read.edgelist import EdgeList, ReadOptions, both_ways
 from gpukit.graph.read.source import Block
-from gpukit.wording import spelled
+from gpukit.wording import counted, spelled
 
 _STATED = re.compile(r"nodes:\s*[0-9]+\s+edges:\s*([0-9]+)", re.IGNORECASE)
 _SNAP = re.compile(r"[#% ]*(un)?directed(?: graph\b(?!.*unordered pair)|\s*$)", re.IGNORECASE)
@@ -178,9 +178,8 @@ class TextReader:
             u, v = vertices[u], vertices[v]
         if self.both:
             u, v, w, undirected = both_ways(u, v, w, np.concatenate(self.both))
-        notes = (f"{len(self.bad)} lines are no edges and were skipped: {'; '.join(self.bad)[:300]}",) * bool(self.bad)
-        known = EdgeList(u, v, w, labels, undirected=undirected, said=self.dialect.record(), notes=notes)
-        return replace(known, dialect=self.dialect, skipped=skipped, bad=len(self.bad))
+        known = EdgeList(u, v, w, labels, undirected=undirected, said=self.dialect.record())
+        return replace(known, dialect=self.dialect, skipped=skipped, bad=tuple(self.bad))
 
     def _ahead(self, blocks: Iterator[Block]) -> Iterator[tuple[int, bytes, Future[Chunk | None]]]:
         """Yield the blocks in their order with what :func:`_parse_plain` made of each.
@@ -328,7 +327,7 @@ class TextReader:
         if longer or (self.even and len(fields) != width):
             return uneven_fields(len(fields), width, said.separator)
         if max(said.columns) >= len(fields):
-            return f"{len(fields)} fields, {shown(line.strip())}; {width} are needed"
+            return f"{counted(len(fields), 'field')}, {shown(line.strip())}; {width} are needed"
         fault = next(filter(None, (self._wrong(fields[place]) for place in said.columns[:2])), None)
         if fault is None and self.weights:
             text = fields[said.columns[2]]
