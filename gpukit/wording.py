@@ -1,5 +1,6 @@
 """Words of messages: numbers with their nouns, and options by the names that the reader knows."""
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Literal
@@ -83,3 +84,20 @@ def counted(number: int, noun: str) -> str:
         if noun.endswith(end):
             return f"{number:,} {noun.removesuffix(end)}{instead}"
     return f"{number:,} {noun}s"
+
+
+def places_of(error: float) -> int:
+    """Return how many places behind the point are known of a number with an error: those of the error's first digit.
+
+    Of an error that begins with 1 two digits count: 962.3871 is 962 with an error of 4, and 962.4 with one of 1.2.
+    """
+    if not 0 < error < math.inf:
+        return 0 if error else 2
+    digits = -math.floor(math.log10(error))
+    return max(0, digits + (round(error * 10**digits, 1) < 2))
+
+
+def with_error(value: float, error: float) -> str:
+    """Return a number with its error, as far as it is known: ``962 ± 4``."""
+    places = places_of(error)
+    return f"{value:,.{places}f} ± {error:,.{places}f}"

@@ -11,7 +11,7 @@ from gpukit.api.results import Content, Label, path_of
 from gpukit.api.session import Progress, Session, split
 from gpukit.errors import UsageError, WrongType
 from gpukit.graph.lines import quoted
-from gpukit.parameters.graph import Ids, Import, Parallel, Scale, Text
+from gpukit.parameters.graph import Decimal, Ids, Import, Parallel, Scale, Text
 from gpukit.parameters.option import SEED
 from gpukit.parameters.values import optional, text, unfit, whole
 from gpukit.wording import counted
@@ -226,6 +226,8 @@ class TextOptions(TypedDict, total=False):
     format: str | None
     comment: str | None
     skip_bad: int | None
+    decimal: Decimal | None
+    sheet: str | None
     fold_case: bool
     strip: bool
     threads: int | None
@@ -278,6 +280,8 @@ def read_edges(
         Of a text: what stands between columns, whether the first line names them, whole numbers or names.
     format, comment, skip_bad
         The format by name, what a comment begins with (or ``none``), and how many lines that are no edges to skip.
+    decimal, sheet
+        What the decimals of weights begin with, ``.`` or ``,``; and the sheet of a workbook of Excel.
     fold_case, strip
         Whether names are read in lower case, and runs of blanks in them as one.
     threads, seed, progress

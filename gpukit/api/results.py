@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from gpukit.errors import InputError, UsageError, WrongType
 from gpukit.parameters.values import flag, type_of
-from gpukit.wording import counted, tied
+from gpukit.wording import counted, tied, with_error
 
 if TYPE_CHECKING:
     import os
@@ -335,7 +335,7 @@ class Spread(Answer):
 
     def lines(self) -> list[str]:
         """Return what is printed of it."""
-        return ["Spread: " + f"{self.mean:,.2f} ± {2 * self.stderr:.2f} (two standard errors; {self.runs:,} cascades)"]
+        return [f"Spread: {with_error(self.mean, 2 * self.stderr)} (two standard errors; {self.runs:,} cascades)"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -17,7 +17,7 @@ from gpukit.errors import ComparisonFailed, InputError, UsageError
 from gpukit.files import missing
 from gpukit.parameters.option import Option
 from gpukit.parameters.spread import ModelParameter
-from gpukit.wording import counted
+from gpukit.wording import counted, with_error
 
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
@@ -73,7 +73,7 @@ def spread(
     if run.out is not None:
         run.put(artifact)
     runs = points[-1]["runs"]
-    shown = {f"spread of {counted(p['k'], 'seed')}": f"{p['spread']:.2f} ± {2 * p['stderr']:.2f}" for p in points}
+    shown = {f"spread of {counted(p['k'], 'seed')}": with_error(p["spread"], 2 * p["stderr"]) for p in points}
     curve = [{name: one[name] for name in ("k", "spread", "stderr")} for one in points]
     record = {**points[-1], "curve": curve} | ({} if error is None else {"error": reached})
     record |= {"seeds_params": asked} if asked else {}

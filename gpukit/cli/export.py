@@ -1,20 +1,24 @@
 """``gpukit export``: any artifact as a table."""
 
+import codecs
 import csv
 import importlib.util
 import json
 import logging
 import math
+import re
 import sys
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
 
 from gpukit.cli.command import with_run
 from gpukit.cli.common import Run, takes_utf8
 from gpukit.cli.options import ForceOption, argument, option
 from gpukit.errors import InputError, UsageError
 from gpukit.files import replacing
+from gpukit.wording import places_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +29,14 @@ if TYPE_CHECKING:
 _log = logging.getLogger("gpukit")
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-FORMS = (*SEPARATORS, ".json", ".parquet")
+NEEDED = {".parquet": ("pyarrow", "parquet"), ".xlsx": ("openpyxl", "excel")}
+"""What some forms are written by, and the extra that brings it."""
+FORMS = (*SEPARATORS, ".json", *NEEDED)
+
+MOST_ROWS, WIDEST = 2**20 - 1, 60
+"""Rows of a sheet of Excel below the titles, and letters that a column is wide at most."""
+PLACES = 4
+"""Places behind the point that a cell shows of a number of which nothing else is known."""
 
 
 @with_run()
@@ -36,12 +47,18 @@ def export(
         Path | None, option("--graph G.h5", "Its graph: for degrees, and for names of vertices that it does not hold.")
     ] = None,
     out: Annotated[
-        str, option("--out X.csv|X.tsv|X.json|X.parquet|-", "Where the table goes; by default as CSV to the screen.")
+        str, option("--out X.csv|.tsv|.json|.parquet|.xlsx|-", "Where the table goes; by default as CSV to the screen.")
     ] = "-",
+    decimal: Annotated[
+        Literal[".", ","], option("--decimal", "Of CSV: what decimals begin with; with a comma semicolons separate.")
+    ] = ".",
+    bom: Annotated[bool, option("--bom", "Of CSV: begin with the mark by which Excel knows UTF-8.")] = False,
     force: ForceOption = False,
 ) -> None:
     """Write an artifact as a table: vertices by their names or ids, scores as probabilities, every row."""
     form = _form(out)
+    if form not in SEPARATORS and (bom or decimal != "."):
+        raise UsageError(f"{'--bom' if bom else '--decimal'} is about a file of CSV or TSV; leave it out")
     with run.phase("read"):
         from gpukit.artifacts import read
 
@@ -56,17 +73,8 @@ def export(
     if form is None:
         _print(artifact.kind, table, run.as_json)
         return
-    columns: list[str] = []
-    with run.phase("write"), replacing(out) as temporary:
-        frames = _frames(table, columns)
-        if form == ".parquet":
-            _write_parquet(temporary, frames)
-        else:
-            with open(temporary, "w", encoding="utf-8", newline="") as stream:
-                if form == ".json":
-                    _write_json(stream, artifact.kind, frames)
-                else:
-                    _write_csv(stream, frames, SEPARATORS[form])
+    with run.phase("write"):
+        columns = write_table(out, artifact.kind, table, decimal, bom)
     record = {"kind": artifact.kind, "rows": table.rows, "columns": columns}
     run.finish(record, {**record, "rows": f"{table.rows:,}"})
 
@@ -78,9 +86,32 @@ def _form(name: str) -> str | None:
     form = Path(name).suffix.lower()
     if form not in FORMS:
         raise UsageError(f"--out {name}: the name of a table ends in {', '.join(FORMS)}; or give - for the screen")
-    if form == ".parquet" and importlib.util.find_spec("pyarrow") is None:
-        raise UsageError(f"--out {name} needs the package pyarrow; install gpukit[parquet], or write .csv")
+    package, extra = NEEDED.get(form, ("csv", ""))
+    if importlib.util.find_spec(package) is None:
+        raise UsageError(f"--out {name} needs the package {package}; install gpukit[{extra}], or write .csv")
     return form
+
+
+def write_table(out: str, kind: str, table: "Table", decimal: str = ".", bom: bool = False) -> list[str]:
+    """Write the table of a kind of artifact in the form that the name of the file says; return its columns.
+
+    ``decimal`` is what decimals begin with in CSV, and ``bom`` whether it has a byte order mark.
+    """
+    form, columns = Path(out).suffix.lower(), list[str]()
+    if form == ".xlsx":
+        write_book(out, {kind: table})
+        return list(table.take(0, 0))
+    with replacing(out) as temporary:
+        frames = _frames(table, columns)
+        if form == ".parquet":
+            _write_parquet(temporary, frames)
+            return columns
+        with open(temporary, "w", encoding="utf-8-sig" if bom else "utf-8", newline="") as stream:
+            if form == ".json":
+                _write_json(stream, kind, frames)
+            else:
+                _write_csv(stream, frames, ";" if (form, decimal) == (".csv", ",") else SEPARATORS[form], decimal)
+    return columns
 
 
 def _check_replaced(out: str, form: str, kind: str, column: str) -> None:
@@ -94,8 +125,10 @@ def _check_replaced(out: str, form: str, kind: str, column: str) -> None:
         same = first.startswith(b"PAR1") and _first_column(out) == column
     elif form == ".json":
         same = first.startswith(f'{{"kind": {json.dumps(kind)}, '.encode())
+    elif form == ".xlsx":
+        same = first.startswith(b"PK\x03\x04") and _first_cell(out) == column
     else:
-        head = first.partition(b"\n")[0].partition(SEPARATORS[form].encode())[0]
+        head = re.split(rb"[,;\t\n]", first.removeprefix(codecs.BOM_UTF8))[0]
         same = head.strip(b'"') == column.encode()
     if not same:
         raise would_lose(out, f"is no {form} table of {kind}, which this command writes")
@@ -109,6 +142,16 @@ def _first_column(path: str) -> str:
         return next(iter(parquet.read_schema(path).names), "")
     except (pyarrow.ArrowException, OSError):
         return ""
+
+
+def _first_cell(path: str) -> Any:
+    from openpyxl import load_workbook
+
+    try:
+        book = load_workbook(path, read_only=True)
+        return next(book.worksheets[0].iter_rows(values_only=True), (None,))[0]
+    except (OSError, KeyError, ValueError, IndexError, zipfile.BadZipFile):
+        return None
 
 
 def _graph_of(run: Run, artifact: "Artifact", path: Path, graph_file: Path | None) -> Any:
@@ -166,7 +209,7 @@ def _print(kind: str, table: "Table", as_json: bool) -> None:
         ) from None
 
 
-def _write_csv(stream: TextIO, frames: Iterator["pd.DataFrame"], separator: str) -> None:
+def _write_csv(stream: TextIO, frames: Iterator["pd.DataFrame"], separator: str, decimal: str = ".") -> None:
     """Write CSV; texts in quotes, so that none is taken for a number or a comment; 1 is true, and 0 false."""
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
@@ -174,7 +217,7 @@ def _write_csv(stream: TextIO, frames: Iterator["pd.DataFrame"], separator: str)
         frame = frame.astype({name: "Int8" for name, column in frame.items() if is_bool_dtype(column)})
         texts = not all(is_numeric_dtype(column) for _, column in frame.items())
         frame.to_csv(
-            stream, sep=separator, index=False, header=not number, lineterminator="\n",
+            stream, sep=separator, index=False, header=not number, lineterminator="\n", decimal=decimal,
             quoting=csv.QUOTE_NONNUMERIC if texts else csv.QUOTE_MINIMAL,
         )  # fmt: skip
 
@@ -204,3 +247,64 @@ def _write_parquet(path: str, frames: Iterator["pd.DataFrame"]) -> None:
     finally:
         if writer is not None:
             writer.close()
+
+
+def write_book(path: str, sheets: Mapping[str, "Table"]) -> None:
+    """Write tables as the sheets of a workbook of Excel; needs openpyxl.
+
+    Titles are bold, and stay above the rows. Texts are texts, also those that Excel would calculate. A spread is
+    rounded to what its standard error leaves of it, and other numbers show four places.
+
+    Raises
+    ------
+    UsageError
+        If a table has more rows than a sheet can hold.
+    """
+    from openpyxl import Workbook
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.styles import Font
+    from openpyxl.utils import get_column_letter
+
+    book = Workbook(write_only=True)
+    for title, table in sheets.items():
+        if table.rows > MOST_ROWS:
+            raise UsageError(
+                f"--out {path}: a sheet of Excel holds {MOST_ROWS:,} rows, and the table has {table.rows:,}; write .csv"
+            )
+        sheet = book.create_sheet(title)
+        sheet.freeze_panes = "A2"
+
+        def cell(value: Any, sheet: Any = sheet, **more: Any) -> Any:
+            made = WriteOnlyCell(sheet, value)
+            made.data_type = "s" if isinstance(value, str) else made.data_type
+            for name, one in more.items():
+                setattr(made, name, one)
+            return made
+
+        for number, frame in enumerate(_frames(table, [])):
+            rows = [*_plain_rows(frame)]
+            if not number:
+                for place, name in enumerate(frame.columns):
+                    widest = max((len(str(row[place])) for row in rows[:1000]), default=0)
+                    letters = min(WIDEST, max(widest, len(name)) + 2)
+                    sheet.column_dimensions[get_column_letter(place + 1)].width = letters
+                sheet.append([cell(name, font=Font(bold=True)) for name in frame.columns])
+            for row in rows:
+                long = [isinstance(one, float) and one != round(one, PLACES) for one in row]
+                formats = ["0." + "0" * PLACES if is_long else "General" for is_long in long]
+                sheet.append([cell(one, number_format=form) for one, form in zip(row, formats, strict=True)])
+    with replacing(path) as temporary:
+        book.save(temporary)
+
+
+def _plain_rows(frame: "pd.DataFrame") -> Iterable[list[Any]]:
+    """Return the rows of a frame as Python has them, what has no value as None, and spreads rounded."""
+    from gpukit.report.text import printable
+
+    if {"spread", "stderr"} <= {*frame.columns}:
+        known = [places_of(2 * error) for error in frame["stderr"]]
+        for name in ("spread", "stderr"):
+            frame[name] = [round(one, places) for one, places in zip(frame[name], known, strict=True)]
+    plain = frame.astype(object).replace([math.inf, -math.inf], None)
+    for row in plain.where(frame.notna(), None).itertuples(index=False):
+        yield [printable(one) if isinstance(one, str) else one for one in row]

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from gpukit.errors import InputError
+from gpukit.wording import with_error
 
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
@@ -16,8 +17,9 @@ def summary_of(record: dict[str, Any], n: int, under: str) -> dict[str, Any]:
     if record["spread_estimate"] is None:
         lines["spread"] = f"{record['selection_estimate']:,.2f} (on the sets it was chosen from, too high)"
     else:
-        error = f" ± {2 * record['stderr']:.2g} (two standard errors)" if record["stderr"] is not None else ""
-        lines["spread"] = f"{record['spread_estimate']:,.2f}{error}"
+        spread, stderr = record["spread_estimate"], record["stderr"]
+        known = f"{spread:,.2f}" if stderr is None else f"{with_error(spread, 2 * stderr)} (two standard errors)"
+        lines["spread"] = known
     if record["optimism"] is not None:
         lines["optimism"] = f"at most {100 * record['optimism']:.2g} % of the spread where it was chosen"
     if record["rules"]:

@@ -11,6 +11,7 @@ from gpukit.cli.options import GraphArgument, WorldsOption
 from gpukit.errors import InputError
 from gpukit.parameters.imgpu import Params
 from gpukit.parameters.option import Option
+from gpukit.wording import with_error
 
 LEVEL_WORLDS = 100
 """Worlds at most of which the levels are counted."""
@@ -36,7 +37,7 @@ def find(run: Run, graph_file: Path, params: Params, **options: Any) -> None:
     optimism = result.optimism
     lines = {
         "seeds": seeds,
-        "spread": f"{result.spread_estimate:,.2f} ± {2 * result.stderr:.2g} (two standard errors; "
+        "spread": f"{with_error(result.spread_estimate, 2 * result.stderr)} (two standard errors; "
         f"{result.worlds:,} independent worlds)",
         "worlds": f"{result.drawn:,}" + (", drawn again for each seed" if result.streamed else ""),
     }

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,15 +21,17 @@ _OTHERS = ("source", "target", "member", "campaign", "set", "model")
 
 
 def as_text(path: Path, content: bytes) -> bytes:
-    """Return a table that is JSON or Parquet as the same table in CSV, a row a line, and any other file as it is.
+    """Return a table of JSON, Parquet or Excel as the same table in CSV, a row a line, and any other file as it is.
 
     Raises
     ------
     InputError
         If it is no table.
     UsageError
-        If it is Parquet, and pyarrow is not installed.
+        If it is Parquet or Excel, and what reads it is not installed.
     """
+    if content.startswith(b"PK\x03\x04"):
+        return _csv(path, _excel_rows(path, content))
     if content.startswith(b"PAR1"):
         return _csv(path, _parquet_rows(path, content))
     if re.match(rb'\s*\{\s*"', content):
@@ -47,6 +50,20 @@ def _parquet_rows(path: Path, content: bytes) -> list[dict[str, Any]]:
     except (pyarrow.ArrowException, OSError) as error:
         raise InputError(f"{path} is broken Parquet ({' '.join(str(error).split())[:80]}); make it again") from None
     return rows
+
+
+def _excel_rows(path: Path, content: bytes) -> list[dict[str, Any]]:
+    """Return the rows of the first sheet."""
+    try:
+        from openpyxl import load_workbook
+    except ImportError:
+        raise UsageError(f"{path} is a workbook, which needs the package openpyxl; install gpukit[excel]") from None
+    try:
+        sheet = load_workbook(io.BytesIO(content), read_only=True, data_only=True).worksheets[0]
+        names, *rows = sheet.iter_rows(values_only=True)
+    except (OSError, KeyError, ValueError, IndexError, zipfile.BadZipFile) as error:
+        raise InputError(f"{path} is no workbook that can be read ({error}); make it again") from None
+    return [dict(zip(map(str, names), row, strict=False)) for row in rows]
 
 
 def _json_rows(path: Path, content: bytes) -> list[Any]:

@@ -8,6 +8,8 @@ from gpukit.parameters.option import Option, Parameters
 Parallel = Literal["sum", "max", "combine", "first", "merge"]
 Scale = str
 """``max``, ``in-sum``, or the number that weights are divided by."""
+
+Decimal = Literal[".", ","]
 Ids = Literal["integer", "text"]
 
 Weights = Annotated[
@@ -37,7 +39,7 @@ class Text(Parameters):
 
     Attributes
     ----------
-    sep, header, columns, ids, format, comment, skip_bad, fold_case, strip
+    sep, header, columns, ids, format, comment, skip_bad, decimal, sheet, fold_case, strip
         As :class:`gpukit.graph.read.edgelist.ReadOptions` has them, with ``sep`` for the separator.
     """
 
@@ -59,6 +61,12 @@ class Text(Parameters):
     skip_bad: Annotated[
         int | None,
         Option("Skip up to N lines that are no edges, and say which; none by default.", metavar="N", ge=0),
+    ] = None
+    decimal: Annotated[
+        Decimal | None, Option("What the decimals of weights begin with; a point by default.", metavar=".|,")
+    ] = None
+    sheet: Annotated[
+        str | None, Option("The sheet of a workbook; its only one that holds something by default.", metavar="NAME")
     ] = None
     fold_case: Annotated[bool, Option("Read names in lower case.")] = False
     strip: Annotated[bool, Option("Read runs of blanks inside names as one blank.")] = False

@@ -10,6 +10,7 @@ from gpukit.cli.app import main
 from gpukit.evaluate import forward_curve, forward_rounds, forward_spread
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
+from gpukit.wording import with_error
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +115,7 @@ def test_summary_for_people(capsys, folder, graph):
     code, out, _ = _run(capsys, *words)
     assert code == 0
     first, second = out.splitlines()[:2]
-    assert first == f"spread of 1 seed  {record['spread']:.2f} ± {2 * record['stderr']:.2f}"
+    assert first == f"spread of 1 seed  {with_error(record['spread'], 2 * record['stderr'])}"
     assert second.endswith("100; ± is two standard errors")
 
 

@@ -26,6 +26,11 @@ NAMES = sorted(
 )
 
 
+NEEDED = {"parquet": "pyarrow", "xlsx": "openpyxl"}
+FORMS = ("csv", "tsv", "json", *(form for form, needed in NEEDED.items() if find_spec(needed)))
+"""Forms of tables, without those that lack a package."""
+
+
 @pytest.fixture(scope="module", params=["labels", "ids", "numbers"])
 def folder(request, tmp_path_factory):
     """A folder with a graph and results of every kind on it; vertices have names, odd ids, or the numbers 0 … n - 1."""
@@ -228,7 +233,7 @@ def test_metrics(folder, graph, exported):
 
 def test_forms_say_the_same(folder, good, record, tmp_path):
     expected = pd.read_csv(io.StringIO(good("export", folder / "topk.h5", "--graph", folder / "g.h5")))
-    for form in ("csv", "tsv", "json", *(["parquet"] if find_spec("pyarrow") else [])):
+    for form in ("csv", "tsv", "json", *(form for form, needed in NEEDED.items() if find_spec(needed))):
         path = tmp_path / f"t.{form}"
         said = record("export", folder / "topk.h5", "--graph", folder / "g.h5", "--out", path)
         assert (said["kind"], said["rows"], said["columns"]) == ("topk", len(expected), list(expected))
@@ -236,11 +241,53 @@ def test_forms_say_the_same(folder, good, record, tmp_path):
             found = pd.DataFrame(json.loads(path.read_text())["rows"])
         elif form == "parquet":
             found = pd.read_parquet(path)
+        elif form == "xlsx":
+            found = pd.read_excel(path)
         else:
             found = pd.read_csv(path, sep="\t" if form == "tsv" else ",")
         pd.testing.assert_frame_equal(found, expected, check_dtype=False)
     printed = record("export", folder / "topk.h5", "--graph", folder / "g.h5")
     assert printed == json.loads((tmp_path / "t.json").read_text())
+
+
+def test_what_excel_opens_is_text_where_it_was_text_and_rounded_where_it_is_a_guess(tmp_path, good):
+    openpyxl = pytest.importorskip("openpyxl")
+    names = ["=1+1", "Jürgen, Groß", "007", "ann"]
+    pd.DataFrame({"source": names[:3], "target": names[1:]}).to_csv(tmp_path / "e.csv", index=False)
+    good("graph", "import", tmp_path / "e.csv", "--ids", "text", "--out", tmp_path / "g.h5")
+    good("export", tmp_path / "g.h5", "--out", tmp_path / "t.xlsx")
+    sheet = openpyxl.load_workbook(tmp_path / "t.xlsx")["graph"]
+    cells = {cell.value: cell.data_type for (cell, *_) in sheet.iter_rows(min_row=2)}
+    assert cells == dict.fromkeys(names[:3], "s") and sheet.freeze_panes == "A2" and sheet["A1"].font.bold
+    columns = {"spread": [962.3871, 12.3456, 3.0], "stderr": [2.0, 0.04, 0.0], "score": [0.123456789, 0.5, 4.0]}
+    write_metrics(tmp_path / "m.h5", {"k": [1, 2, 3], **columns})
+    good("export", tmp_path / "m.h5", "--out", tmp_path / "m.xlsx")
+    rows = [*openpyxl.load_workbook(tmp_path / "m.xlsx")["metrics"].iter_rows(min_row=2)]
+    assert [[cell.value for cell in row[1:3]] for row in rows] == [[962, 2], [12.35, 0.04], [3, 0]]
+    assert [row[3].value for row in rows] == columns["score"]
+    assert [row[3].number_format for row in rows] == ["0.0000", "General", "General"]
+    good("export", tmp_path / "m.h5", "--out", tmp_path / "m.xlsx")
+
+
+def test_a_workbook_of_another_kind_is_not_replaced(tmp_path, run, folder):
+    pytest.importorskip("openpyxl")
+    out = tmp_path / "t.xlsx"
+    assert run("export", folder / "seeds.h5", "--out", out)[0] == 0
+    code, _, err = run("export", folder / "topk.h5", "--graph", folder / "g.h5", "--out", out)
+    assert code == 2 and "is no .xlsx table of topk" in err
+    out.write_bytes(b"PK\x03\x04 and no workbook")
+    assert run("export", folder / "seeds.h5", "--out", out)[0] == 2
+
+
+def test_csv_for_an_excel_that_writes_decimals_with_a_comma(tmp_path, good, run):
+    write_metrics(tmp_path / "m.h5", {"k": [1, 2], "mean": [0.5, 1.25]})
+    good("export", tmp_path / "m.h5", "--decimal", ",", "--bom", "--out", tmp_path / "m.csv")
+    assert (tmp_path / "m.csv").read_bytes() == "\ufeffk;mean\n1;0,5\n2;1,25\n".encode()
+    good("export", tmp_path / "m.h5", "--out", tmp_path / "m.csv")  # the same table, written otherwise
+    assert (tmp_path / "m.csv").read_text() == "k,mean\n1,0.5\n2,1.25\n"
+    for words in (("--bom",), ("--decimal", ",", "--out", tmp_path / "m.json")):
+        code, _, err = run("export", tmp_path / "m.h5", *words)
+        assert code == 2 and f"{words[0]} is about a file of CSV or TSV; leave it out" in err
 
 
 def test_pieces_make_the_whole(folder, good, monkeypatch):
@@ -352,9 +399,6 @@ def test_what_a_table_of_edges_does_not_show_is_said(tmp_path, run):
     _, out, err = run("export", tmp_path / "a.h5")
     assert "1 vertices have no edges, and no row" in err and "every edge is listed in both directions" in err
     assert out.count("\n") == 3
-
-
-FORMS = ("csv", "tsv", "json", "parquet")
 
 
 @pytest.mark.parametrize("form", FORMS)

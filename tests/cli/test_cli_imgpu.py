@@ -13,6 +13,7 @@ from gpukit.imgpu import Params, maximise
 from gpukit.imgpu.levels_cpu import nodes_per_level
 from gpukit.imgpu.worlds_cpu import CpuWorlds
 from gpukit.papers.imgpu import baselines
+from gpukit.wording import with_error
 from gpukit.worlds.blocks import prepare_blocks
 
 GROUP = ("imgpu",)
@@ -169,7 +170,7 @@ def test_summary_for_people(good, folder):
     lines = good("run", "G.h5", "--out", "S.h5", "-k", 2, "--worlds", 2).splitlines()
     assert {line.split("  ")[0] for line in lines} == {"seeds", "spread", "worlds", "graph", "time", "written"}
     found = json.loads(good("run", "G.h5", "--out", "S.h5", "-k", 2, "--worlds", 2, "--json"))
-    said = f"{found['spread_estimate']:,.2f} ± {2 * found['stderr']:.2g} (two standard errors; 2 independent worlds)"
+    said = f"{with_error(found['spread_estimate'], 2 * found['stderr'])} (two standard errors; 2 independent worlds)"
     assert lines[1].removeprefix("spread").strip() == said
     assert "mean" in good("reach", "G.h5", "--out", "M.h5", "--worlds", 2)
 

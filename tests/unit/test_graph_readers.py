@@ -267,10 +267,10 @@ def test_bad_matrix_market(edge_file, text, expected):
         read_edges(edge_file(text, "a.mtx"), weights="weights" in expected or "weight" in expected)
 
 
-def test_a_spreadsheet_is_told_to_be_saved_as_csv(edge_file):
+def test_another_spreadsheet_is_told_to_be_saved(edge_file):
     path = edge_file(b"PK\x03\x04" + bytes(20))
-    workbook = path.rename(path.with_name("edges.xlsx"))
-    with pytest.raises(InputError, match="edges.xlsx is a spreadsheet; save the sheet of edges as CSV"):
+    workbook = path.rename(path.with_name("edges.ods"))
+    with pytest.raises(InputError, match="edges.ods is a spreadsheet; save the sheet of edges as .xlsx or CSV"):
         read_edges(workbook)
 
 

@@ -296,7 +296,7 @@ def test_zstd(edge_file):
     [
         ("a,b,p\n1,2,0.5\n1,3,1.5\n", "line 3: weight '1.5'"),
         ("a,b,p\n1,2,nan\n", "line 2: weight 'nan'"),
-        ("a;b;p\n1;2;0,5\n", "line 2: weight '0,5' has a comma; decimals begin with a point"),
+        ("a;b;p\n1;2;0,5\n", "line 2: weight '0,5' has a comma; --decimal , reads it as a point"),
         ("a,b,p\n1,2,True\n", "line 2: weight 'True'"),
         ("a,b,p\n1,2,.5\n1,2\n", "line 3: 2 fields, '1,2'; 3 are needed"),
         ("a,b\n1,2\n", "has 2 columns"),

@@ -38,6 +38,10 @@ class ReadOptions:
         ``none``, or the character that begins a comment.
     skip_bad : int
         Lines to skip that are no edges.
+    decimal : str or None
+        What the decimals of weights begin with: ``.`` (the default) or ``,``.
+    sheet : str or None
+        The sheet of a workbook.
     fold_case, strip : bool
         Whether names are read in lower case, and runs of blanks in them as one.
     suspects_first_line : bool
@@ -51,6 +55,8 @@ class ReadOptions:
     format: str | None = None
     comment: str | None = None
     skip_bad: int = 0
+    decimal: str | None = None
+    sheet: str | None = None
     fold_case: bool = False
     strip: bool = False
     suspects_first_line: bool = True
@@ -85,8 +91,8 @@ class ReadOptions:
     @property
     def of_text(self) -> list[str]:
         """The options that are given and say how to read a text."""
-        given = self.separator, self.header, self.columns, self.comment, self.skip_bad or None
-        options = ("sep", "header", "columns", "comment", "skip_bad")
+        given = self.separator, self.header, self.columns, self.comment, self.skip_bad or None, self.decimal
+        options = ("sep", "header", "columns", "comment", "skip_bad", "decimal")
         return [option for option, value in zip(options, given, strict=True) if value is not None]
 
     def refuse_text(self, name: str, kind: str, allowed: str = "") -> None:

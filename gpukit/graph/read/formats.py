@@ -20,6 +20,7 @@ from gpukit.graph.read.edgelist import EdgeList, ReadOptions, edges_of_matrix, i
 from gpukit.graph.read.pajek import read_pajek
 from gpukit.graph.read.source import Source
 from gpukit.graph.read.text import read_text
+from gpukit.graph.read.workbook import read_workbook
 from gpukit.wording import spelled
 
 
@@ -84,6 +85,8 @@ def read_edges(
     with ExitStack() as stack:
         source = Source(path, stack)
         kind, name = options.format or _format_of(source, options), source.name
+        if options.sheet is not None and kind != "excel":
+            raise UsageError(f"{name} is {FORMATS[kind].title}, which has no sheets; leave {spelled('sheet')} out")
         if limit is not None and kind not in ("edges", "konect"):
             raise UsageError(
                 f"{name} is {FORMATS[kind].title}, and {spelled('estimate', True)} reads the start of a text; "
@@ -112,14 +115,16 @@ def _format_of(source: Source, options: ReadOptions) -> str:
     plain = re.sub(r"\.(gz|bz2|xz|zst)$", "", name.lower())
     if not head:
         raise InputError(f"{name} is empty; an edge list has one 'u v' line an edge")
-    if head.startswith(b"PK\x03\x04") and plain.endswith(".npz"):
-        return "npz"
+    if head.startswith(b"PK\x03\x04"):
+        packed = (kind for kind in ("npz", "excel") if plain.endswith(FORMATS[kind].suffixes))
+        if (kind := next(packed, None)) is not None:
+            return kind
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     found = next((kind for kind, form in FORMATS.items() if form.fits(start)), None)
     if found is not None:
         return found
-    if re.search(r"\.(xls[xm]?|ods)$", plain):
-        raise InputError(f"{name} is a spreadsheet; save the sheet of edges as CSV")
+    if re.search(r"\.(xls|ods)$", plain):
+        raise InputError(f"{name} is a spreadsheet; save the sheet of edges as .xlsx or CSV")
     refused = next((form for form in _REFUSED if form.fits(start)), None)
     if refused is not None:
         raise InputError(f"{name} is {refused.title}")
@@ -178,6 +183,11 @@ def _read_table(source: Source, kind: str, options: ReadOptions, weights: float,
     return listed
 
 
+def _read_workbook(source: Source, kind: str, options: ReadOptions, weights: float, *_: Any) -> EdgeList:
+    """Read a sheet of Excel."""
+    return read_workbook(source.name, source.read(), options, weights)
+
+
 def _read_folder(path: Path, options: ReadOptions, weights: float) -> EdgeList:
     """Read a folder of tables; its digest is that of the names and digests of its files."""
     digest = hashlib.sha256()
@@ -202,5 +212,6 @@ _READERS: dict[str, Callable[..., EdgeList]] = {
     **dict.fromkeys(("matrixmarket", "npz"), _read_matrix),
     **dict.fromkeys(_NETWORKS, _read_network),
     **dict.fromkeys(("parquet", "arrow", "stream"), _read_table),
+    "excel": _read_workbook,
 }
 """What reads another file."""

@@ -279,6 +279,7 @@ class TextReader:
                 engine="c",
                 index_col=False,
                 low_memory=False,
+                decimal=said.options.decimal or ".",
                 **nearest_floats(),
             )[1:]
         except (ValueError, OverflowError):
@@ -331,9 +332,12 @@ class TextReader:
         fault = next(filter(None, (self._wrong(fields[place]) for place in said.columns[:2])), None)
         if fault is None and self.weights:
             text = fields[said.columns[2]]
-            if not NUMBER.fullmatch(text) or not 0 <= float(text) <= self.weights:
-                comma = "has a comma; decimals begin with a point, as in 0.5"
-                return f"weight {shown(text)} {comma if decimal_comma(text) else not_a_weight(self.weights)}"
+            comma = said.options.decimal == ","
+            number = text.replace(",", ".") if comma and decimal_comma(text) else text
+            if not NUMBER.fullmatch(number) or not 0 <= float(number) <= self.weights:
+                if decimal_comma(text) and not comma:
+                    return f"weight {shown(text)} has a comma; {spelled('decimal', ',')} reads it as a point"
+                return f"weight {shown(text)} {not_a_weight(self.weights)}"
         if fault is None and said.direction is not None:
             kind = "".join(fields[said.direction : said.direction + 1])
             return None if kind.casefold() in DIRECTIONS else f"type {shown(kind)} is none of {', '.join(DIRECTIONS)}"
