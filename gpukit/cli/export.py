@@ -9,7 +9,7 @@ import math
 import re
 import sys
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
 
@@ -145,12 +145,11 @@ def _first_column(path: str) -> str:
 
 
 def _first_cell(path: str) -> Any:
-    from openpyxl import load_workbook
+    import pandas as pd
 
     try:
-        book = load_workbook(path, read_only=True)
-        return next(book.worksheets[0].iter_rows(values_only=True), (None,))[0]
-    except (OSError, KeyError, ValueError, IndexError, zipfile.BadZipFile):
+        return next(iter(pd.read_excel(path, nrows=0, engine="openpyxl")), None)
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile):
         return None
 
 
@@ -260,51 +259,29 @@ def write_book(path: str, sheets: Mapping[str, "Table"]) -> None:
     UsageError
         If a table has more rows than a sheet can hold.
     """
-    from openpyxl import Workbook
-    from openpyxl.cell import WriteOnlyCell
-    from openpyxl.styles import Font
-    from openpyxl.utils import get_column_letter
+    import pandas as pd
 
-    book = Workbook(write_only=True)
-    for title, table in sheets.items():
-        if table.rows > MOST_ROWS:
-            raise UsageError(
-                f"--out {path}: a sheet of Excel holds {MOST_ROWS:,} rows, and the table has {table.rows:,}; write .csv"
-            )
-        sheet = book.create_sheet(title)
-        sheet.freeze_panes = "A2"
-
-        def cell(value: Any, sheet: Any = sheet, **more: Any) -> Any:
-            made = WriteOnlyCell(sheet, value)
-            made.data_type = "s" if isinstance(value, str) else made.data_type
-            for name, one in more.items():
-                setattr(made, name, one)
-            return made
-
-        for number, frame in enumerate(_frames(table, [])):
-            rows = [*_plain_rows(frame)]
-            if not number:
-                for place, name in enumerate(frame.columns):
-                    widest = max((len(str(row[place])) for row in rows[:1000]), default=0)
-                    letters = min(WIDEST, max(widest, len(name)) + 2)
-                    sheet.column_dimensions[get_column_letter(place + 1)].width = letters
-                sheet.append([cell(name, font=Font(bold=True)) for name in frame.columns])
-            for row in rows:
-                long = [isinstance(one, float) and one != round(one, PLACES) for one in row]
-                formats = ["0." + "0" * PLACES if is_long else "General" for is_long in long]
-                sheet.append([cell(one, number_format=form) for one, form in zip(row, formats, strict=True)])
-    with replacing(path) as temporary:
-        book.save(temporary)
-
-
-def _plain_rows(frame: "pd.DataFrame") -> Iterable[list[Any]]:
-    """Return the rows of a frame as Python has them, what has no value as None, and spreads rounded."""
-    from gpukit.report.text import printable
-
-    if {"spread", "stderr"} <= {*frame.columns}:
-        known = [places_of(2 * error) for error in frame["stderr"]]
-        for name in ("spread", "stderr"):
-            frame[name] = [round(one, places) for one, places in zip(frame[name], known, strict=True)]
-    plain = frame.astype(object).replace([math.inf, -math.inf], None)
-    for row in plain.where(frame.notna(), None).itertuples(index=False):
-        yield [printable(one) if isinstance(one, str) else one for one in row]
+    with (
+        replacing(path) as temporary,
+        open(temporary, "wb") as stream,
+        pd.ExcelWriter(stream, engine="openpyxl") as book,
+    ):
+        for title, table in sheets.items():
+            if table.rows > MOST_ROWS:
+                raise UsageError(
+                    f"--out {path}: a sheet of Excel has {MOST_ROWS:,} rows, and the table {table.rows:,}; write .csv"
+                )
+            frame = pd.concat(_frames(table, []))
+            if {"spread", "stderr"} <= {*frame}:
+                known = [places_of(2 * error) for error in frame["stderr"]]
+                for name in ("spread", "stderr"):
+                    frame[name] = [*map(round, frame[name], known)]
+            frame.to_excel(book, sheet_name=title, index=False, freeze_panes=(1, 0))
+            for column in book.sheets[title].columns:
+                widest = max(len(str(cell.value)) for cell in column)
+                book.sheets[title].column_dimensions[column[0].column_letter].width = min(WIDEST, widest + 2)
+                for cell in column:
+                    if cell.data_type == "f":
+                        cell.data_type = "s"
+                    elif isinstance(cell.value, float) and cell.value != round(cell.value, PLACES):
+                        cell.number_format = "0." + "0" * PLACES

@@ -54,16 +54,17 @@ def _parquet_rows(path: Path, content: bytes) -> list[dict[str, Any]]:
 
 def _excel_rows(path: Path, content: bytes) -> list[dict[str, Any]]:
     """Return the rows of the first sheet."""
+    import pandas as pd
+
     try:
-        from openpyxl import load_workbook
+        rows: list[dict[str, Any]] = pd.read_excel(io.BytesIO(content), dtype=object, engine="openpyxl").to_dict(
+            "records"
+        )
     except ImportError:
         raise UsageError(f"{path} is a workbook, which needs the package openpyxl; install gpukit[excel]") from None
-    try:
-        sheet = load_workbook(io.BytesIO(content), read_only=True, data_only=True).worksheets[0]
-        names, *rows = sheet.iter_rows(values_only=True)
-    except (OSError, KeyError, ValueError, IndexError, zipfile.BadZipFile) as error:
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
         raise InputError(f"{path} is no workbook that can be read ({error}); make it again") from None
-    return [dict(zip(map(str, names), row, strict=False)) for row in rows]
+    return rows
 
 
 def _json_rows(path: Path, content: bytes) -> list[Any]:
