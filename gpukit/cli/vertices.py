@@ -29,6 +29,7 @@ from gpukit.api.vertices import (
 )
 from gpukit.cli.options import Queries
 from gpukit.cli.vertex_tables import COLUMN, as_text, column
+from gpukit.cli.vertex_words import with_quotes
 from gpukit.errors import InputError, UsageError
 from gpukit.files import missing
 from gpukit.graph.lines import NUMBER, split
@@ -116,8 +117,8 @@ def vertex_list(text: str | None, option: str, graph: "Graph", *, none: bool = F
         return listed_vertices(path, path.read_bytes(), graph, none=none).tolist()
     if wrong and graph.labels is not None:
         raise UsageError(
-            f"{option}: {wrong[0][:40]!r} is neither a vertex of the graph nor a file; give names separated by commas, "
-            f"{IN_QUOTES}, or a file with one a line"
+            f"{option}: {wrong[0][:40]!r} is neither a vertex of the graph nor a file; "
+            f"{graph.labels.advice(wrong[0], 'give names')} separated by commas, {IN_QUOTES}, or a file with one a line"
         )
     if wrong:
         raise UsageError(
@@ -137,7 +138,7 @@ def _given(text: str, option: str, graph: "Graph") -> tuple[list[str], list[str]
         words = [word.strip() for word in text.split(",")]
         return words, [word for word in words if not is_vertex_id(word)]
     try:
-        words = split(text, ",") or [""]
+        words = split(with_quotes(text, graph.labels), ",") or [""]
     except ValueError as error:
         if os.path.exists(text):
             return [], [text]
@@ -403,7 +404,8 @@ def read_sources(graph: "Graph", asked: Queries, seed: int, inputs: dict[str, st
         raise UsageError("--out-edges is about --random; leave it out, or give --random N")
     if source is not None:
         try:
-            sets = [_pairs(source, graph)]
+            given = source if graph.labels is None else with_quotes(source, graph.labels, weights=True)
+            sets = [_pairs(given, graph)]
         except ValueError as error:
             raise UsageError(f"--source: {error}") from None
     else:
@@ -418,7 +420,8 @@ def read_sources(graph: "Graph", asked: Queries, seed: int, inputs: dict[str, st
             vertices = vertices_of(file, places, ids, graph).tolist()
     except InputError as error:
         # What becomes of commas in a name.
-        raise (error if graph.labels is None else InputError(f"{error}, {IN_QUOTES}")) from None
+        with_comma = graph.labels is not None and (file is not None or "," in (source or ""))
+        raise (InputError(f"{error}, {IN_QUOTES}") if with_comma else error) from None
     place, queries = 0, []
     for one in sets:
         weights = in_whole_numbers([weight for _, weight in one])

@@ -128,7 +128,8 @@ class Graph:
             missing = original[int(np.argmax(found < 0))]
             text = missing if len(missing) <= 40 else missing[:40] + "…"
             raise InputError(
-                f"vertex {text!r} is not in the graph (it has {self.n} vertices); give names as in the edge list"
+                f"vertex {text!r} is not in the graph (it has {self.n} vertices); "
+                f"{self.labels.advice(missing, 'give names as in the edge list')}"
             )
         return found
 

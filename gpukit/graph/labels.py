@@ -1,5 +1,6 @@
 """Names of vertices: texts in the order of their UTF-8 bytes, packed end to end."""
 
+import difflib
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
@@ -9,6 +10,9 @@ import numpy as np
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 """What no label may hold: a file of vertices, and a line of a message, could not."""
+
+SEARCHED, COMPARED, SHOWN = 1_000_000, 20_000, 3
+"""Labels among which a text is searched for, those that it is compared with one by one, and those that are shown."""
 
 _MANY = 16
 """A table of all labels is made to find at least one in so many of them."""
@@ -74,6 +78,22 @@ class Labels:
         again = np.flatnonzero(np.diff(vertices[order]) == 0)
         pair = order[again[0] : again[0] + 2] if len(again) else order[:0]
         return len(self) - len(labels), self.texts(pair).tolist()
+
+    def near(self, text: str) -> list[str]:
+        """Return some labels that may be meant by a text: those that hold it, capitals aside, or else look like it."""
+        if len(self) > SEARCHED:
+            return []
+        wanted, known = text.strip().casefold(), {}
+        for vertex in range(len(self)):
+            known.setdefault(self._text(vertex).casefold(), vertex)
+        held = sorted((one for one in known if wanted in one), key=len)[:SHOWN] if wanted else []
+        found = held or difflib.get_close_matches(wanted, known if len(known) <= COMPARED else (), SHOWN)
+        return [self._text(known[one]) for one in found]
+
+    def advice(self, text: str, otherwise: str) -> str:
+        """Return what a message says of a text that is no label: names that may be meant, or else something else."""
+        near = [repr(one) if len(one) <= 40 else f"{one[:40]!r}…" for one in self.near(text)]
+        return f"did you mean {' or '.join(near)}? Else {otherwise}" if near else otherwise
 
     def take(self, vertices: np.ndarray) -> "Labels":
         """Return the labels of some vertices, which ascend."""

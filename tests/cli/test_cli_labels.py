@@ -164,8 +164,11 @@ def test_what_is_a_name_as_it_stands_has_no_weight(folder, record, run):
     assert code == 2 and "neither a name nor NAME:WEIGHT" in err
     code, _, err = run(*truth, "Zoe:2")
     assert code == 3 and "vertex 'Zoe' is not in the graph" in err
-    code, _, err = run(*truth, ODD[0])
+    assert record(*truth, ODD[0])["results"][0]["source"] == ODD[0] == "New York, NY"
+    assert record(*truth, "New York, NY:3,Zoë")["results"][0]["source"] == [["New York, NY", 0.75], ["Zoë", 0.25]]
+    code, _, err = run(*truth, "New York,Zoë")
     assert code == 3 and "vertex 'New York' is not in the graph" in err and "those with a comma in quotes" in err
+    assert "did you mean 'New York, NY'? Else give names as in the edge list" in err
     (folder / "bare.txt").write_text(f"Zoë\n{ODD[0]}\n")
     code, _, err = run("kpar", "truth", folder / "names.h5", "-k", 1, "--sources", folder / "bare.txt")
     assert code == 3 and "line 2: vertex 'New York' is not" in err and "those with a comma in quotes" in err
@@ -258,7 +261,11 @@ def test_a_line_is_a_name_with_its_blanks_and_commas(folder, record):
         (("--include", "Zoë,Zoë"), 2, "vertex Zoë is given twice"),
         (("--include", '"Zoë'), 2, "a quote is not closed"),
         (("--include", ""), 2, "'' is neither a vertex"),
-        (("--include", "New York, NY"), 2, "'New York' is neither"),
+        (
+            ("--include", "New York"),
+            2,
+            "'New York' is neither a vertex of the graph nor a file; did you mean 'New York, NY'?",
+        ),
     ],
 )
 def test_options_that_name_nobody(folder, run, words, code, expected):

@@ -1,0 +1,52 @@
+"""Lists of names on the command line: which names hold a comma, where that can be told, and which names were meant."""
+
+from typing import TYPE_CHECKING
+
+from gpukit.api.vertices import source_weight
+
+if TYPE_CHECKING:
+    from gpukit.graph.labels import Labels
+
+MOST, LONGEST = 100, 6
+"""Parts of a list in which names are looked for, and parts that one name can have."""
+
+
+def with_quotes(text: str, labels: "Labels", *, weights: bool = False) -> str:
+    """Return a list of names with those that hold commas in quotes, where it can be read in just one way.
+
+    A list with quotes stays as it is, and so does one all of whose parts between commas are names.
+
+    Parameters
+    ----------
+    text : str
+        ``A,B,…``.
+    labels : Labels
+        The names of all vertices.
+    weights : bool
+        Whether ``NAME:WEIGHT`` stands for a name, too.
+    """
+    parts = text.split(",")
+    if '"' in text or not 1 < len(parts) <= MOST:
+        return text
+    places = range(len(parts))
+    found = {
+        (start, end): word
+        for start in places
+        for end in range(start + 1, min(start + LONGEST, len(parts)) + 1)
+        if (word := _quoted(",".join(parts[start:end]).strip(), labels, weights))
+    }
+    if all((start, start + 1) in found for start in places):
+        return text
+    ways: list[list[str]] = [[] for _ in parts] + [[""]]  # of each place two ways to read what follows, at most
+    for start in reversed(places):
+        ways[start] = [f",{found[one]}{rest}" for one in found if one[0] == start for rest in ways[one[1]]][:2]
+    return ways[0][0][1:] if len(ways[0]) == 1 else text
+
+
+def _quoted(word: str, labels: "Labels", weights: bool) -> str:
+    """Return a name, or a name with a weight, in quotes; nothing if it is none."""
+    name, colon, weight = word.rpartition(":")
+    if labels.find([word])[0] >= 0:
+        return f'"{word}"'
+    is_one = weights and colon and source_weight(weight.strip()) is not None and labels.find([name])[0] >= 0
+    return f'"{name}":{weight}' if is_one else ""
