@@ -34,6 +34,7 @@ COMMON: dict[str, tuple[Any, Any]] = {
     "threads": (options.ThreadsOption, None),
     "gpu_memory": (options.GpuMemoryOption, None),
     "seed": (options.SeedOption, 0),
+    "explain": (options.ExplainOption, False),
     "as_json": (options.JsonOption, False),
     "verbose": (options.VerboseOption, 0),
 }

@@ -46,22 +46,33 @@ class Run(Session):
         Whether to print the record as JSON instead of a summary.
     verbose : int
         Number of ``-v``.
+    explain : bool
+        Whether to print what the words of the summary mean.
     **asked
         The device, GPUs, threads and seed that were asked for, see :class:`gpukit.api.session.Session`.
 
     Attributes
     ----------
-    out, as_json
+    out, as_json, explain
         What was asked for; a command may change them before it uses them.
     writes : str or None
         The kind of file that the command said it writes.
     """
 
-    def __init__(self, *, out: Path | None = None, as_json: bool = False, verbose: int = 0, **asked: Any) -> None:
+    def __init__(
+        self,
+        *,
+        out: Path | None = None,
+        as_json: bool = False,
+        verbose: int = 0,
+        explain: bool = False,
+        **asked: Any,
+    ) -> None:
         set_logging(verbose)
         super().__init__(progress=sys.stderr.isatty(), **asked)
         self.out = out
         self.as_json = as_json
+        self.explain = explain
         self.writes: str | None = None
 
     @property
@@ -149,6 +160,10 @@ class Run(Session):
         if self.out is not None:
             lines["written"] = self.out
         print_table(lines)
+        if self.explain:
+            from gpukit.cli.meanings import print_meanings
+
+            print_meanings(lines)
 
     def write_record(self, path: Path, record: Mapping[str, Any]) -> None:
         """Write a file that holds what :meth:`finish` prints with ``--json``."""

@@ -108,7 +108,7 @@ class Search:
 
 
 @app.command("search")
-@with_run("out", *DEVICE, writes="diversity", estimate=needs.egos)
+@with_run("out", *DEVICE, "explain", writes="diversity", estimate=needs.egos)
 def search_(run: Run, graph_file: GraphArgument, params: Params, asked: Search) -> None:
     """Find the t vertices with the most circles among their neighbours, and these circles."""
     find(run, graph_file, params, asked)

@@ -28,7 +28,7 @@ _log = logging.getLogger("gpukit")
 
 
 @app.command("spread")
-@with_run(*DEVICE, "seed", writes="metrics", estimate=needs.spread)
+@with_run(*DEVICE, "seed", "explain", writes="metrics", estimate=needs.spread)
 def spread(
     run: Run,
     graph_file: GraphArgument,
@@ -81,7 +81,7 @@ def spread(
 
 
 @app.command("ppr")
-@with_run("threads", writes="metrics")
+@with_run("threads", "explain", writes="metrics")
 def ppr(
     run: Run,
     graph_file: GraphArgument,
@@ -201,7 +201,7 @@ class _Asked:
 
 
 @app.command("diversity")
-@with_run("seed")
+@with_run("seed", "explain")
 def diversity(
     run: Run,
     graph_file: Annotated[Path, argument("G.h5", "The graph; directions of edges are ignored.")],

@@ -36,7 +36,7 @@ class Limits:
 
 
 @app.command("run")
-@with_run("out", *DEVICE, "seed", writes="seeds", estimate=needs.rr_sets)
+@with_run("out", *DEVICE, "seed", "explain", writes="seeds", estimate=needs.rr_sets)
 def run_(
     run: Run,
     graph_file: options.GraphArgument,

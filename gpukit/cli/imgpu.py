@@ -20,7 +20,7 @@ app = group("Greedy influence maximisation over Monte-Carlo worlds.")
 
 
 @app.command("run")
-@with_run("out", *DEVICE, "seed", writes="seeds", estimate=needs.worlds)
+@with_run("out", *DEVICE, "seed", "explain", writes="seeds", estimate=needs.worlds)
 def run_(run: Run, graph_file: GraphArgument, params: Params) -> None:
     """Find k seeds, each the vertex that adds most to the spread over the worlds (independent cascade)."""
     find(run, graph_file, params)

@@ -80,7 +80,7 @@ class Query:
         option("--among A,B,…|FILE", "The k best of these vertices alone, or of those in a file, one a line."),
     ] = None
     part: options.PartOption = None
-    explain: Annotated[bool, option("--explain", "Say what each step of each query did.")] = False
+    explain: Annotated[bool, option("--explain", "Say what each step of each query did, and what words mean.")] = False
     repeat: RepeatOption = 1
 
 
@@ -192,6 +192,7 @@ def ask(
     how: "Callable[..., Result] | None" = None,
 ) -> None:  # fmt: skip
     """Answer queries: with an index by ``how``, as :func:`gpukit.kpar.run.query_on`, which it is by default."""
+    run.explain = asked.explain
     depth = depth or ("auto" if asked.index_file is None else "refined")
     run.params = {"k": queries.k, "depth": depth, "bounds": bounds}
     with run.phase("read"):

@@ -52,7 +52,7 @@ class Step:
 
 
 @app.command("run")
-@with_run("out", *DEVICE, "seed", writes="campaign", estimate=needs.mrr_sets)
+@with_run("out", *DEVICE, "seed", "explain", writes="campaign", estimate=needs.mrr_sets)
 def run_(
     run: Run, graph_file: GraphArgument, params: Params, simulated: Simulated, costs: CostsOption = "degree"
 ) -> None:
@@ -81,7 +81,7 @@ def play(run: Run, graph_file: Path, costs: str, params: Params, simulated: Simu
 
 
 @app.command("start")
-@with_run("out", *DEVICE, "seed", writes="campaign", estimate=needs.mrr_sets)
+@with_run("out", *DEVICE, "seed", "explain", writes="campaign", estimate=needs.mrr_sets)
 def start(run: Run, graph_file: GraphArgument, params: Params, costs: CostsOption = "degree") -> None:
     """Begin a real campaign: choose the first batch."""
     begin(run, graph_file, costs, params)
@@ -101,7 +101,7 @@ def begin(run: Run, graph_file: Path, costs: str, params: Params, **how: Any) ->
 
 
 @app.command("next")
-@with_run(*DEVICE, writes="campaign")
+@with_run(*DEVICE, "explain", writes="campaign")
 def next_(run: Run, graph_file: GraphArgument, step: Step) -> None:
     """Go on with a real campaign: give what was observed, get the next batch."""
     proceed(run, graph_file, step)

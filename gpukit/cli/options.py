@@ -69,6 +69,7 @@ GpuMemoryOption = Annotated[
     int | None, option("--gpu-memory BYTES", "Most memory to take of each GPU; what is free by default.", min=1)
 ]
 JsonOption = Annotated[bool, option("--json", "Print one JSON object on standard output.")]
+ExplainOption = Annotated[bool, option("--explain", "Say what the printed words mean.")]
 VerboseOption = Annotated[int, option("-v --verbose", "More on standard error; -vv for all.", count=True)]
 OutOption = Annotated[Path, option("--out FILE", "The artifact to write.", callback=_is_artifact)]
 ForceOption = Annotated[bool, option("--force", "Write over a file of another kind, too.")]

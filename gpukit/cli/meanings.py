@@ -1,0 +1,35 @@
+"""What the words that commands print mean: docs/numbers.md, which people read as a page and behind ``--explain``."""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from gpukit.cli.workflow import source_of
+
+PAGE = "docs/numbers.md"
+
+
+def meanings() -> dict[tuple[str, ...], str]:
+    """Return a paragraph, as plain text, by the words that it is about."""
+    parts = re.split(r"^### (.+)$", source_of(PAGE).read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    found = {}
+    for title, text in zip(parts[::2], parts[1::2], strict=True):
+        plain = re.sub(r"`|\[([^\]]*)\]\([^)]*\)", r"\1", text.partition("\n## ")[0])
+        found[tuple(title.split(", "))] = " ".join(plain.split())
+    return found
+
+
+def explained(lines: Iterable[str]) -> dict[str, str]:
+    """Return the meanings of the words in some lines, each by the word that is there, in the order of the page."""
+    text = "\n".join(lines)
+    said = {}
+    for words, meaning in meanings().items():
+        there = next((one for one in words if re.search(rf"(?<!\w){re.escape(one)}(?!\w)", text)), None)
+        if there is not None:
+            said[there] = meaning
+    return said
+
+
+def print_meanings(lines: Mapping[str, object]) -> None:
+    """Print what the words of an answer mean, below it."""
+    for word, meaning in explained(f"{title} {text}" for title, text in lines.items()).items():
+        print(f"\n{word}: {meaning}")
