@@ -26,6 +26,7 @@ from gpukit.wording import facing
 # name, module:attribute (a typer app, or a function that is one command), help
 COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("doctor", "gpukit.cli.doctor:doctor", "Say what is here: devices, versions, a self-test of each backend."),
+    ("ask", "gpukit.cli.ask:ask", "The four questions about a table or a graph: one page, with tables and pictures."),
     ("data", "gpukit.cli.data:app", "List and fetch data sets."),
     ("graph", "gpukit.cli.graph:app", "Import, generate and describe graphs."),
     ("gim", "gpukit.cli.gim:app", "Influence maximisation by reverse-reachable sets."),
@@ -52,7 +53,11 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
 )
 
 SECTIONS = {
-    "Systems": ["gim", "imgpu", "kpar", "merit", "diversity"],
+    "All four questions at once": ["ask"],
+    "Whom to tell first, so that most hear of it": ["gim", "imgpu"],
+    "Who is close to somebody": ["kpar"],
+    "Reach enough people at least cost": ["merit"],
+    "Who joins separate circles": ["diversity"],
     "Data and files": ["data", "graph", "inspect", "verify", "diff", "export"],
     "Workflow and reports": ["demo", "workflow", "batch", "evaluate", "report"],
     "Papers": ["papers", "cite"],

@@ -27,7 +27,7 @@ def batch(
     lines = sys.stdin.read().splitlines() if commands == "-" else read_lines(commands)
     asked = [_split(number, line) for number, line in enumerate(lines, start=1) if line.strip()[:1] not in ("", "#")]
     for words, target in asked:
-        _run([*words, *(more or [])], target)
+        run_command([*words, *(more or [])], target)
     run.finish({"commands": len(asked)})
 
 
@@ -46,8 +46,8 @@ def _split(number: int, line: str) -> tuple[list[str], str | None]:
     return words[:-2], words[-1]
 
 
-def _run(words: list[str], target: str | None) -> None:
-    """Run a command; raises what it raises, and writes nothing then."""
+def run_command(words: list[str], target: str | None) -> None:
+    """Run a command, which prints to a file if one is given; raises what it raises, and writes nothing then."""
     import typer
 
     from gpukit.cli.app import app

@@ -1,4 +1,4 @@
-"""``gpukit demo``: the workflow on the graphs that ship with gpukit, or on one's own, without a checkout."""
+"""``gpukit demo``: the workflow on the graphs that ship with gpukit, without a checkout."""
 
 import importlib.util
 import logging
@@ -10,17 +10,17 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-from gpukit.api.edges import tell
+from gpukit.cli.ask import Questions, answer
 from gpukit.cli.command import with_run
 from gpukit.cli.common import Run
 from gpukit.cli.options import argument, option
 from gpukit.cli.workflow import source_of, write_workflow
 from gpukit.device.select import available_threads
 from gpukit.errors import InputError, UsageError
-from gpukit.files import missing, write_text
-from gpukit.parameters.graph import BothWays, ScaleParameter
+from gpukit.files import write_text
+from gpukit.parameters.graph import BothWays, Import, ScaleParameter
 
 _log = logging.getLogger("gpukit")
 
@@ -38,26 +38,27 @@ def demo(
     ),
     *,
     graph_file: Annotated[
-        Path | None, option("--graph FILE", "An edge list of yours, in place of the graphs that ship with gpukit.")
+        Path | None, option("--graph FILE", "The same as `gpukit ask FILE --out DIR`, about an edge list of yours.")
     ] = None,
     undirected: BothWays = False,
     scale: ScaleParameter = None,
 ) -> None:
     """Run every system on real graphs, check each answer by another method, and write a report: some minutes."""
+    if graph_file is not None:
+        found = answer(run, graph_file, folder, Questions(), Import(undirected=undirected or None, scale=scale))
+        jobs = {"jobs": len(found.steps.made)}
+        run.finish(found.record() | jobs | {"report": str(found.page)}, found.summary())
+        return
     for package in NEEDED:
         if importlib.util.find_spec(package) is None:
             raise UsageError(f"the demo needs the package {package}; install gpukit[workflow]")
-    if graph_file is None and (undirected or scale):
+    if undirected or scale:
         raise UsageError(f"{'--undirected' if undirected else '--scale'} is said of an edge list; name it by --graph")
-    own = None if graph_file is None else own_configuration(run, graph_file, undirected, scale)
     if not (folder / "Snakefile").is_file():
         write_workflow(folder)
     elif any(_differs(folder, part) for part in ("Snakefile", "workflow/Snakefile")):
         raise UsageError(f"{folder} holds another workflow, or that of another version; name a new folder")
     words = ["--cores", str(run.threads or available_threads())]
-    if own is not None:
-        _write_own(folder / "mine.yaml", own)
-        words += ["--configfile", "mine.yaml"]
     _log.info("%s: some minutes; everything is written to %s", folder, folder / "demo.log")
     with run.phase("workflow"):
         jobs = run_snakemake(folder, words)
@@ -70,56 +71,6 @@ def demo(
 def _differs(folder: Path, part: str) -> bool:
     """Return whether a file of a workflow is not the one of this version."""
     return not (folder / part).is_file() or (folder / part).read_bytes() != source_of(part).read_bytes()
-
-
-def own_configuration(run: Run, path: Path, undirected: bool, scale: str | None = None) -> dict[str, Any]:
-    """Return a configuration for an edge list: sizes that it has room for, on all systems but IMGPU.
-
-    IMGPU counts what every vertex reaches, which takes hours where that is much. Raises what reading the file raises.
-    """
-    if not path.is_file():
-        raise missing(path, " is no file; name an edge list")
-    with run.phase("read"):
-        from gpukit.graph.build import build_graph
-        from gpukit.graph.lines import COUNTS
-        from gpukit.graph.read.formats import read_edges
-
-        listed = read_edges(path, COUNTS if scale else 0)
-        ids = listed.ids if listed.ids is not None else listed.n is None
-        n = build_graph(listed.u, listed.v, ids=ids, n=listed.n, labels=listed.labels, transpose=False).n
-    tell(listed, scale is not None, "--scale")
-    k = max(1, min(50, n // 10))
-    eta = [one for one in (50, 100, 200) if one <= n // 4] or [max(1, n // 4)]
-    name = re.sub(r"[^A-Za-z0-9._-]", "-", path.name.partition(".")[0]).lstrip("._-")[:50] or "graph"
-    return {
-        "graphs": [
-            {
-                "name": name,
-                "edges": str(path.resolve()),
-                "undirected": undirected,
-                **({"weights": "file", "scale": scale} if scale else {}),
-                "systems": ["gim", "kpar", "merit", "diversity"],
-            }
-        ],
-        "gim": {"k": k},
-        "evaluate": {"prefixes": sorted({one for one in (1, 5, 10, 20, 30, 40, 50) if one < k} | {k})},
-        "kpar": {"k": [one for one in (10, 100, 1000) if one <= n] or [n]},
-        "merit": {"eta": eta, "batch": max(1, min(16, k // 3))},
-        "diversity": {"k": 3, "t": min(100, n)},
-    }
-
-
-def _write_own(path: Path, configuration: dict[str, Any]) -> None:
-    """Write a configuration, but not over one that somebody changed."""
-    import yaml
-
-    text = yaml.safe_dump(configuration, sort_keys=False, allow_unicode=True)
-    if path.exists() and path.read_text(encoding="utf-8") != text:
-        raise UsageError(
-            f"{path} is there, and says something else; remove it, or run it by `snakemake --cores all --configfile "
-            f"{path.name}` in {path.parent}"
-        )
-    write_text(path, text)
 
 
 def run_snakemake(folder: Path, words: list[str]) -> int:

@@ -158,7 +158,7 @@ def _draw(edges: np.ndarray, circle: np.ndarray, names: list[str], title: str, p
         axes.set_axis_off()
         axes.set_aspect("equal", adjustable="datalim")
         inside = (circle[edges[:, 0]] == circle[edges[:, 1]]) & (circle[edges[:, 0]] >= 0)
-        _lines(axes, position, edges[~inside], GRID, 1.0)
+        lines(axes, position, edges[~inside], GRID, 1.0)
         loose = circle < 0
         ring: dict[str, Any] = {"color": PAPER, "edgecolors": MUTED, "linewidths": 0.9}
         axes.scatter(*position[loose].T, s=0.6 * dot, zorder=3, **ring)
@@ -166,7 +166,7 @@ def _draw(edges: np.ndarray, circle: np.ndarray, names: list[str], title: str, p
             colour, marker = SERIES[number % len(SERIES)], MARKERS[number // len(SERIES) % len(MARKERS)]
             points = position[circle == number]
             axes.fill(*_around(points, margin).T, color=colour, alpha=0.15, linewidth=0, zorder=1, clip_on=False)
-            _lines(axes, position, edges[inside & (circle[edges[:, 0]] == number)], colour, 0.45)
+            lines(axes, position, edges[inside & (circle[edges[:, 0]] == number)], colour, 0.45)
             full: dict[str, Any] = {"color": colour, "marker": marker, "edgecolors": PAPER, "linewidths": 0.6}
             axes.scatter(*points.T, s=dot, zorder=4, **full)
             axes.scatter([], [], s=32, label=f"circle {number + 1}: {counted(len(points), 'friend')}", **full)
@@ -191,7 +191,7 @@ def _around(points: np.ndarray, margin: float) -> np.ndarray:
     return hull((hull(points)[:, None, :] + circle).reshape(-1, 2))
 
 
-def _lines(axes: Any, position: np.ndarray, edges: np.ndarray, colour: str, alpha: float) -> None:
+def lines(axes: Any, position: np.ndarray, edges: np.ndarray, colour: str, alpha: float) -> None:
     """Draw edges as one path, which is a tenth of the size of as many lines."""
     if not len(edges):
         return

@@ -100,31 +100,11 @@ def write_page(
     UsageError
         If jinja2 is not installed, or a table or figure was not given.
     """
-    try:
-        from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    except ImportError:
-        raise UsageError("the page needs the package jinja2; install gpukit[report]") from None
     parts = Parts(tables, figures)
     shown = [one._asdict() | {"data": one.fill(parts)} for one in sections if tables.get(one.table)]
     if not shown:
         raise UsageError("there is nothing to show; give at least the tables of one system")
-    environment = Environment(
-        loader=FileSystemLoader(templates),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_shown,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "count": _count,
-        "counted": counted,
-        "number": _number,
-        "percent": _percent,
-        "share": _share,
-        "mean": _mean,
-        "error": _error,
-    }
+    environment = environment_of(templates)
     # The provenance: what was measured where, from all tables together.
     every = [row for rows in tables.values() for row in rows]
     found = {one["name"]: one["data"] for one in shown}
@@ -142,6 +122,32 @@ def write_page(
         versions={"gpukit": __version__, "Python": platform.python_version()} | _versions(),
     )
     write_text(path, text)
+
+
+def environment_of(templates: Sequence[Path] = (TEMPLATES,)) -> Any:
+    """Return what fills templates of some folders; raises UsageError if jinja2 is not installed."""
+    try:
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    except ImportError:
+        raise UsageError("the page needs the package jinja2; install gpukit[report]") from None
+    environment = Environment(
+        loader=FileSystemLoader(templates),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "count": _count,
+        "counted": counted,
+        "number": _number,
+        "percent": _percent,
+        "share": _share,
+        "mean": _mean,
+        "error": _error,
+    }
+    return environment
 
 
 ASKED = {"gim": "who to tell", "imgpu": "", "kpar": "who is close", "diversity": "who spans circles"}

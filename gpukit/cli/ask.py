@@ -1,0 +1,266 @@
+"""``gpukit ask``: the four questions about a table or a graph in one command, and a page of the answers.
+
+Each question is a command of gpukit, which the page shows, so that any answer can be had again with other options.
+"""
+
+import importlib.util
+import logging
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from gpukit.cli.command import DEVICE, with_run
+from gpukit.cli.common import Run
+from gpukit.cli.export import write_book, write_table
+from gpukit.cli.graph import FormatOption
+from gpukit.cli.meanings import explained
+from gpukit.cli.options import argument, option
+from gpukit.cli.steps import Steps, digest_of
+from gpukit.cli.vertices import vertex_costs, vertex_list
+from gpukit.errors import InputError, UsageError
+from gpukit.files import missing, write_text
+from gpukit.graph.lines import quoted
+from gpukit.parameters.graph import Import, Text
+from gpukit.parameters.option import Parameters, declared
+from gpukit.wording import counted, spelled, with_error
+
+_log = logging.getLogger("gpukit")
+
+TABLES = {"seeds": "whom to tell", "near": "who is close", "campaign": "at least cost", "circles": "circles"}
+"""The answers by the names of their files, and the sheets that they become."""
+
+WORDS = ("±", "reached", "guarantee", "simple rules", "certain", "cost", "rounds", "circles", "equal")
+"""Words of the page that it explains."""
+
+CLOSE, PLACES = 50, 100
+"""Vertices of the answers about closeness and about circles, if there are as many."""
+
+MOST_COST = 2**31 - 1
+"""What a seed can cost at most, in units of 10**-6: a campaign buys one at this price only if it has no other way."""
+
+
+@dataclass(frozen=True)
+class Questions:
+    """What is asked; numbers that nobody names fit the graph."""
+
+    source: Annotated[
+        str | None, option("--source NAME", "Who is close to this vertex? By default to the first of the seeds.")
+    ] = None
+    exclude: Annotated[str | None, option("--exclude A,B,…|FILE", "Vertices that cannot be seeds.")] = None
+    k: Annotated[
+        int | None, option("-k --k K", "Whom to tell: so many; a tenth of all and 20 at most by default.", min=1)
+    ] = None
+    eta: Annotated[
+        int | None, option("--eta N", "Reach so many at least cost; a tenth of all and 200 at most by default.", min=1)
+    ] = None
+    costs: Annotated[
+        str, option("--costs uniform|degree|FILE", "A seed costs 1, 0.01 + 0.01 · d_out, or as lines `id cost` say.")
+    ] = "uniform"
+    worlds: Annotated[int, option("--worlds W", "Simulated worlds that the campaign is tried in.", min=1)] = 5
+
+
+@with_run(*DEVICE, "seed", "explain")
+def ask(
+    run: Run,
+    file: Annotated[Path, argument("FILE|G.h5", "A table of edges, as `gpukit graph import` reads it, or its graph.")],
+    folder: Annotated[Path, option("--out DIR", "The folder for the answers; an earlier one goes on.")],
+    *,
+    questions: Questions,
+    asked: Annotated[Import, "undirected", "weights", "parallel_edges", "scale"],
+    text: Text,
+    format: FormatOption = None,
+) -> None:
+    """Ask whom to tell, who is close, what a campaign costs, and who joins circles: one page, with tables.
+
+    With --scale the probabilities of edges are made of the counts in the file.
+    """
+    found = answer(run, file, folder, questions, replace(asked, text=replace(text, format=format)))
+    run.finish(found.record(), found.summary())
+
+
+def answer(run: Run, file: Path, folder: Path, asked: Questions, imported: Import) -> "Answered":
+    """Answer the questions in a folder.
+
+    Raises
+    ------
+    UsageError
+        If what draws the page is not installed, the folder holds something else, or an option does not fit.
+    InputError
+        If a file cannot be read.
+    """
+    for package in ("jinja2", "matplotlib"):
+        if importlib.util.find_spec(package) is None:
+            raise UsageError(f"the page needs the package {package}; install gpukit[report]")
+    if not file.is_file():
+        raise missing(file, " is no file; name a table of edges, or a graph of gpukit")
+    said = words_of(imported) + words_of(imported.text)
+    with file.open("rb") as stream:
+        is_graph = stream.read(4) == b"\x89HDF"
+    if is_graph and said:
+        raise UsageError(f"{file} is a graph, and {said[0]} is said of a table; leave it out")
+    if imported.scale is not None and imported.weights == Import.weights:
+        said += ["--weights", "file"]
+    said += ["--seed", str(run.seed)] * (run.seed > 0 and not is_graph)
+    steps = Steps(folder, run, 8 - is_graph + (asked.exclude is not None))
+    if is_graph:
+        from gpukit.cli.graph_common import graph_facts
+
+        facts, path = graph_facts(file), str(file)
+    else:
+        line, path = ["graph", "import", str(file), *said], str(steps.files / "graph.h5")
+        facts = steps.command(f"read {file}", "graph.h5", line, [str(file)], device=False)
+    steps.base = facts["digest"]
+    return Answered(steps, str(file), path, facts, asked)
+
+
+def words_of(params: Parameters) -> list[str]:
+    """Return the options of the command line that stand for parameters which are not the default."""
+    words: list[str] = []
+    for name, one in declared(type(params)).items():
+        value = getattr(params, name)
+        if value != one.default:
+            words += [spelled(name, value)] if isinstance(value, bool) else [spelled(name), str(value)]
+    return words
+
+
+class Answered:
+    """The answers to all questions about a graph.
+
+    Parameters
+    ----------
+    steps : Steps
+    name, path : str
+        What the graph was read from, and where it is.
+    facts : mapping
+        What is known of it.
+    asked : Questions
+    """
+
+    def __init__(self, steps: Steps, name: str, path: str, facts: Mapping[str, Any], asked: Questions) -> None:
+        self.steps, self.name, self.path, self.facts, self.asked = steps, name, path, facts, asked
+        n = int(facts["n"])
+        k, self.eta = asked.k or max(1, min(20, n // 10)), asked.eta or max(1, min(200, n // 10))
+        self.words: dict[str, Any] = {
+            "graph": path, "files": steps.files, "seed": steps.run.seed, "k": k, "eta": self.eta,
+            "worlds": asked.worlds, "exclude": asked.exclude, "sizes": ",".join(map(str, range(1, k + 1))),
+            "close": min(CLOSE, n), "places": min(PLACES, n),
+        }  # fmt: skip
+        without = " --exclude {exclude}" * (asked.exclude is not None)
+        seeds = self._step("whom to tell first", "seeds", f"gim run {{graph}} -k {{k}}{without} --seed {{seed}}")
+        line = "evaluate spread {graph} --seeds {files}/seeds.h5 --prefixes {sizes} --error 0.01 --seed {seed}"
+        spread = self._step("how many they reach", "spread", line)
+        self.source = self.words["source"] = asked.source or quoted(seeds["seeds"][0])
+        line = "kpar query {graph} --source {source} -k {close} --seed {seed}"
+        near = self._step(f"who is close to {self.source}", "near", line)
+        campaign = self._campaign()
+        line = "diversity search {graph} --model truss -k 3 -t {places} --undirected"
+        circles = self._step("who joins circles", "circles", line)
+        self.words["first"] = quoted(circles["top"][0]["vertex"])
+        line = "diversity egos {graph} --vertices {first} --undirected"
+        self._step("the neighbours of the first of them", "friends", line)
+        self.records = {"seeds": seeds, "spread": spread, "near": near, "campaign": campaign, "circles": circles}
+        self.page = steps.folder / "answers.html"
+        self.book = steps.folder / "answers.xlsx" if importlib.util.find_spec("openpyxl") is not None else None
+        files = [self.page, *(steps.folder / f"{one}.csv" for one in TABLES), *filter(None, [self.book])]
+        about = [steps.lines, self.source, self.eta, asked.costs, dict(facts)]
+        steps.step("tables, pictures and the page", "page", about, files, self._write)
+
+    def _step(self, title: str, name: str, line: str) -> dict[str, Any]:
+        """Return the record of a command, in whose line names in braces stand for :attr:`words`."""
+        words = [one.format_map(self.words) for one in line.split()]
+        return self.steps.command(title, f"{name}.h5", words, [self.asked.exclude, self.asked.costs])
+
+    def _campaign(self) -> dict[str, Any]:
+        """Return the record of the campaign, which buys nobody that must not be a seed."""
+        steps, asked = self.steps, self.asked
+        self.words["costs"] = asked.costs
+        if asked.exclude is not None:
+            priced = self.words["costs"] = steps.files / "costs.txt"
+            named = [one for one in (asked.exclude, asked.costs) if os.path.isfile(one)]
+            about = [asked.exclude, asked.costs, *map(digest_of, named)]
+            steps.step("what seeds cost", "costs", about, [priced], lambda: self._price(priced))
+        line = "merit run {graph} --eta {eta} --costs {costs} --worlds {worlds} --seed {seed}"
+        found = self._step(f"reach {self.eta:,} at least cost", "campaign", line)
+        if asked.exclude is not None:
+            from gpukit.artifacts import read, read_graph
+
+            graph = read_graph(self.path, transpose=False)
+            bought = read(steps.files / "campaign.h5", "campaign").arrays["seeds"].tolist()
+            if {*graph.numbers(vertex_list(asked.exclude, "--exclude", graph)).tolist()} & {*bought}:
+                raise InputError(
+                    f"a campaign does not reach {counted(self.eta, 'vertex')} without those that --exclude names; "
+                    "lower --eta, or exclude fewer"
+                )
+        return found
+
+    def _price(self, path: Path) -> None:
+        """Write what seeds cost, so much for those that are excluded that a campaign does without them."""
+        import numpy as np
+
+        from gpukit.artifacts import read_graph
+
+        graph, costs = read_graph(self.path, transpose=False), self.asked.costs
+        if costs in ("degree", "uniform"):
+            values = 10_000 * (1 + np.diff(graph.indptr)) if costs == "degree" else np.full(graph.n, 10**6)
+        elif os.path.isfile(costs):
+            values = vertex_costs(Path(costs), graph, {})
+        else:
+            raise UsageError(f"--costs {costs[:40]!r} is neither degree nor uniform nor a file; choose one of them")
+        values[vertex_list(self.asked.exclude, "--exclude", graph)] = MOST_COST
+        other = np.flatnonzero(values != 10**6)
+        named = zip(graph.original(other).tolist(), values[other].tolist(), strict=True)
+        write_text(path, "".join(f"{quoted(name)} {units / 10**6:.6f}\n" for name, units in named))
+
+    def _write(self) -> None:
+        """Write the tables, the workbook, the pictures and the page."""
+        from gpukit.artifacts import read, read_graph
+        from gpukit.artifacts.tables import table_of
+        from gpukit.report.ask import Answers, draw_answers, write_answers
+
+        steps, graph = self.steps, read_graph(self.path, transpose=False)
+        tables = {name: table_of(read(steps.files / f"{name}.h5"), graph) for name in TABLES}
+        for name, table in tables.items():
+            write_table(str(steps.folder / f"{name}.csv"), name, table)
+        if self.book is None:
+            _log.info("no answers.xlsx: it needs the package openpyxl, which gpukit[excel] brings")
+        else:
+            write_book(str(self.book), {TABLES[name]: table for name, table in tables.items()})
+        answers = Answers(
+            self.name, self.facts, self.eta, self.asked.costs, self.asked.exclude is not None, self.records,
+            steps.lines, steps.files,
+        )  # fmt: skip
+        pictures = draw_answers(answers, graph, steps.folder / "pictures")
+        write_answers(self.page, answers, graph, pictures, explained(WORDS))
+
+    def record(self) -> dict[str, Any]:
+        """Return the keys of ``--json``."""
+        steps, found = self.steps, self.records
+        return {
+            "folder": str(steps.folder),
+            "page": str(self.page),
+            "made": steps.made,
+            "kept": steps.kept,
+            "commands": steps.lines,
+            "seeds": found["seeds"]["seeds"],
+            "spread": {name: found["spread"][name] for name in ("spread", "stderr", "runs")},
+            "near": found["near"]["results"][0],
+            "mean_cost": found["campaign"]["mean_cost"],
+            "eta": self.eta,
+            "top": found["circles"]["top"],
+        }
+
+    def summary(self) -> dict[str, Any]:
+        """Return what people read."""
+        found, spread = self.records, self.records["spread"]
+        near, first = found["near"]["results"][0], found["circles"]["top"][0]
+        cost = f"{found['campaign']['mean_cost']:,.2f} on average of {counted(self.asked.worlds, 'campaign')}"
+        return {
+            "seeds": found["seeds"]["seeds"],
+            "reached": f"{with_error(spread['spread'], 2 * spread['stderr'])} of {self.facts['n']:,}",
+            f"close to {self.source}": [one for one in near["nodes"] if one != near["source"]],
+            f"cost of {self.eta:,}": cost,
+            "most circles": f"{quoted(first['vertex'])}, {counted(first['score'], 'circle')}",
+            "page": self.page,
+        }

@@ -1,0 +1,142 @@
+"""The page of ``gpukit ask``: the four questions about one graph, answered in words, tables and pictures."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpukit import __version__
+from gpukit.files import write_text
+from gpukit.report.ego import plot_ego
+from gpukit.report.network import around, draw_network
+from gpukit.report.page import environment_of
+from gpukit.report.parts import Parts
+from gpukit.wording import counted, tied, with_error
+
+if TYPE_CHECKING:
+    from gpukit.graph.csr import Graph
+
+ROWS = 25
+"""Rows that a table of the page has at most; the files have all."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What was found about a graph.
+
+    Attributes
+    ----------
+    name : str
+        What the graph was read from.
+    facts : mapping
+        The record of ``graph import``, or of ``graph info``.
+    eta : int
+        Vertices that the campaign was to reach.
+    costs : str
+        What seeds cost.
+    excluded : bool
+        Whether some vertices could not be seeds.
+    records : mapping
+        The records of the commands, by ``seeds``, ``spread``, ``near``, ``campaign`` and ``circles``.
+    lines : sequence of str
+        The commands.
+    folder : Path
+        Where their files are.
+    """
+
+    name: str
+    facts: Mapping[str, Any]
+    eta: int
+    costs: str
+    excluded: bool
+    records: Mapping[str, Any]
+    lines: Sequence[str]
+    folder: Path
+
+    @property
+    def close(self) -> list[tuple[Any, float, bool]]:
+        """Those who are close to the source, without itself: name, score, and whether the place is certain."""
+        (found,) = self.records["near"]["results"]
+        sure = found.get("certain") or [False] * len(found["nodes"])
+        rows = zip(found["nodes"], found["scores"], sure, strict=True)
+        return [row for row in rows if row[0] != found["source"]]
+
+    @property
+    def start(self) -> Any:
+        """What the source is called."""
+        return self.records["near"]["results"][0]["source"]
+
+
+def draw_answers(answers: Answers, graph: "Graph", folder: Path) -> dict[str, str]:
+    """Draw the pictures into a folder; return their paths by name, of those that there is something to draw of."""
+    folder.mkdir(exist_ok=True)
+    paths = {name: str(folder / f"{name}.svg") for name in ("seeds", "near", "circles")}
+    seeds = graph.internal(answers.records["seeds"]["seeds"])
+    shown = around(graph, seeds)
+    sizes = np.sqrt(np.diff(graph.indptr)[shown])
+    title = f"{counted(len(seeds), 'seed')}, and whom they reach at once"
+    words = ("seeds", f"beside them, {len(shown) - len(seeds)} shown")
+    draw_network(paths["seeds"], title, graph, shown, sizes, len(seeds), words)
+    if close := answers.close[:ROWS]:
+        shown = graph.internal([answers.start, *(one for one, _, _ in close)])
+        scores = np.array([close[0][1], *(score for _, score, _ in close)])
+        words = ("where walks start", "the larger, the closer")
+        draw_network(paths["near"], f"Who is close to {answers.start}", graph, shown, scores, 1, words)
+    else:
+        del paths["near"]
+    if answers.records["circles"]["top"][0]["score"]:
+        egos, found = (str(answers.folder / f"{name}.h5") for name in ("friends", "circles"))
+        plot_ego(egos, found, paths["circles"])
+    else:
+        del paths["circles"]
+    return paths
+
+
+def write_answers(
+    path: Path, answers: Answers, graph: "Graph", pictures: Mapping[str, str], meanings: Mapping[str, str]
+) -> None:
+    """Write the page.
+
+    Parameters
+    ----------
+    path : Path
+        The HTML file.
+    answers : Answers
+    graph : Graph
+    pictures : mapping of str to str
+        Paths of SVG files, by :func:`draw_answers`.
+    meanings : mapping of str to str
+        What words of the page mean.
+
+    Raises
+    ------
+    UsageError
+        If jinja2 is not installed.
+    """
+    records = answers.records
+    seeds, curve, parts = records["seeds"]["seeds"], records["spread"]["curve"], Parts({}, pictures)
+    reached = [with_error(point["spread"], 2 * point["stderr"]) for point in curve]
+    degrees = np.diff(graph.indptr)[graph.internal(seeds)].tolist()
+    top = records["circles"]["top"]
+    listed = [one for one in top[:ROWS] if one["score"]]
+    campaigns = records["campaign"]["campaigns"]
+    text = environment_of().get_template("ask.html.j2").render(
+        answers=answers,
+        n=answers.facts["n"],
+        m=answers.facts["m"] // (2 if answers.facts["undirected"] else 1),
+        skipped=[fault.partition("; ")[0] for fault in answers.facts.get("skipped", [])],
+        seeds=[*zip(seeds, degrees, reached, strict=True)],
+        reached=reached[-1],
+        share=curve[-1]["spread"] / answers.facts["n"],
+        close=answers.close[:ROWS],
+        campaigns=campaigns,
+        costs=[one["cost"] for one in campaigns],
+        circles=[(one["vertex"], one["score"], [len(part) for part in one["contexts"]]) for one in listed],
+        equal=tied([one["score"] for one in top], len(listed), answers.facts["n"], "circle") if listed else "",
+        figures={name: parts.figure(name) for name in pictures},
+        meanings=meanings,
+        version=__version__,
+    )  # fmt: skip
+    write_text(path, text)
