@@ -25,8 +25,8 @@ from gpukit.wording import facing
 
 # name, module:attribute (a typer app, or a function that is one command), help
 COMMANDS: tuple[tuple[str, str, str], ...] = (
-    ("doctor", "gpukit.cli.doctor:doctor", "Say what is here: devices, versions, a self-test of each backend."),
     ("ask", "gpukit.cli.ask:ask", "The four questions about a table or a graph: one page, with tables and pictures."),
+    ("doctor", "gpukit.cli.doctor:doctor", "Say what is here: devices, versions, a self-test of each backend."),
     ("data", "gpukit.cli.data:app", "List and fetch data sets."),
     ("graph", "gpukit.cli.graph:app", "Import, generate and describe graphs."),
     ("gim", "gpukit.cli.gim:app", "Influence maximisation by reverse-reachable sets."),
@@ -65,6 +65,26 @@ SECTIONS = {
 }
 """What the help shows together."""
 
+EXAMPLE = ("gpukit ask mails.csv --source ann --out answers", "The four questions about a table of who wrote to whom.")
+
+MEANT = {
+    "help": "--help",
+    "import": "graph import",
+    "seeds": "gim run",
+    "influence": "gim run",
+    "spread": "evaluate spread",
+    "pagerank": "kpar query",
+    "rank": "kpar query",
+    "query": "kpar query",
+    "campaign": "merit run",
+    "circles": "diversity search",
+    "plot": "report plot",
+    "page": "report page",
+    "run": "ask",
+    "version": "--version",
+}
+"""Words that people try, and the commands that do what is meant."""
+
 ALIASES = {"bench": ["papers", "bench"]}
 """Commands by the names that they had before; until version 0.2."""
 
@@ -96,6 +116,12 @@ class LazyGroup(Group):
         """Return what people want, and the commands for it."""
         return SECTIONS
 
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write options, the commands by what they answer, and an example."""
+        super().format_options(ctx, formatter)
+        with formatter.section("Example"):
+            formatter.write_dl([EXAMPLE])
+
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a stand-in that carries name and help."""
         for name, _, text in COMMANDS:
@@ -105,6 +131,9 @@ class LazyGroup(Group):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the real command of the first argument."""
+        if args[0] in MEANT:
+            meant = f"gpukit {' '.join(args[1:])} --help" if args[0] == "help" else f"gpukit {MEANT[args[0]]}"
+            raise UsageError(f"there is no command {args[0]!r}; did you mean `{' '.join(meant.split())}`?")
         args = [*ALIASES.get(args[0], args[:1]), *args[1:]]
         self.commands = {name: self.get_command(ctx, name) for name, _, _ in COMMANDS}  # for "Did you mean"
         name, found, rest = super().resolve_command(ctx, args)

@@ -13,7 +13,7 @@ import typer
 from gpukit.api.results import check_name
 from gpukit.device.select import look_for_gpus
 from gpukit.parameters.kpar import Length
-from gpukit.parameters.option import SEED, Option, Parameter
+from gpukit.parameters.option import EXPERT, SEED, Option, Parameter
 
 
 def option(spec: str, text: str, **more: Any) -> Any:
@@ -66,14 +66,14 @@ GpusOption = Annotated[int, option("--gpus N", "Number of GPUs; 0 means the CPU.
 ThreadsOption = Annotated[int | None, option("--threads N", "CPU threads; all available by default.")]
 SeedOption = typer_type(SEED)
 GpuMemoryOption = Annotated[
-    int | None, option("--gpu-memory BYTES", "Most memory to take of each GPU; what is free by default.", min=1)
+    int | None, option("--gpu-memory BYTES", "Most to take of each GPU; else what is free.", min=1)
 ]
 JsonOption = Annotated[bool, option("--json", "Print one JSON object on standard output.")]
 ExplainOption = Annotated[bool, option("--explain", "Say what the printed words mean.")]
 VerboseOption = Annotated[int, option("-v --verbose", "More on standard error; -vv for all.", count=True)]
 OutOption = Annotated[Path, option("--out FILE", "The artifact to write.", callback=_is_artifact)]
 ForceOption = Annotated[bool, option("--force", "Write over a file of another kind, too.")]
-EstimateOption = Annotated[bool, option("--estimate", "Say what memory it will take, by sizes alone; run nothing.")]
+EstimateOption = Annotated[bool, option("--estimate", "Say what memory it will take; run nothing.")]
 CompressOption = Annotated[bool, option("--compress", "Compress the artifact (needs hdf5plugin).")]
 GraphArgument = Annotated[Path, argument("G.h5", "The graph.")]
 MetricsOption = Annotated[Path | None, option("--out M.h5", "A metrics artifact to write.", callback=_is_artifact)]
@@ -125,7 +125,9 @@ UndirectedOption = Annotated[bool, option("--undirected", "Ignore the directions
 
 # One answer in several files
 
-PartOption = Annotated[str | None, option("--part I/N", "The I-th of N ranges of ids alone, for `gather`.")]
+PartOption = Annotated[
+    str | None, option("--part I/N", "The I-th of N ranges of ids alone, for `gather`.", rich_help_panel=EXPERT)
+]
 PartsArgument = Annotated[list[Path], argument("PART.h5…", "All the parts, in any order.")]
 
 # Benchmarks

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from gpukit.errors import UsageError
-from gpukit.parameters.option import ABLATIONS, Option, Parameters, Seed
+from gpukit.parameters.option import ABLATIONS, EXPERT, Option, Parameters, Seed
 from gpukit.parameters.spread import ModelParameter, Rounds
 from gpukit.wording import spelled
 
@@ -96,7 +96,7 @@ class Params(Parameters):
         ),
     ] = 0.1
     model: ModelParameter = "ic"
-    bound: Annotated[Bound, Option("How many RR sets are enough: OPIM-C or IMM.", workflow=True)] = "opim"
+    bound: Annotated[Bound, Option("How many RR sets are enough: OPIM-C or IMM.", panel=EXPERT, workflow=True)] = "opim"
     sampler: SamplerParameter = "skip"
     samples: Annotated[
         Samples, Option("IMM: re-use the search phase's sets soundly, not, or as printed.", panel=ABLATIONS)
@@ -125,15 +125,16 @@ class Params(Parameters):
     ] = 0.01
     max_members: Annotated[
         int,
-        Option("Most members of the RR sets to choose from; then what is found must do.", metavar="N", ge=1, lt=2**63),
+        Option("Most members of all RR sets.", metavar="N", ge=1, lt=2**63, panel=EXPERT),
     ] = 2**30
     min_sets: Annotated[
         int | None,
         Option(
-            f"Fewest RR sets to choose from; if not given, few, but {IMM_MIN_SETS} with IMM.",
+            f"Fewest RR sets; few, or {IMM_MIN_SETS} with IMM, by default.",
             metavar="N",
             ge=0,
             lt=2**40,
+            panel=EXPERT,
         ),
     ] = None
     seed: Seed = 0

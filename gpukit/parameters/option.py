@@ -20,6 +20,9 @@ _CHECKS = {int: whole, float: number, bool: flag, str: text}
 ABLATIONS = "Ablations"
 """Section of the help for what rebuilds a variant of a paper; only commands of papers show it."""
 
+EXPERT = "Expert options"
+"""Section of the help for what few need."""
+
 
 @dataclass(frozen=True)
 class Option:

@@ -175,7 +175,29 @@ def test_help_groups_the_commands_by_what_people_want() -> None:
     shown = [name for names in app.SECTIONS.values() for name in names]
     assert sorted(shown) == sorted(name for name, _, _ in app.COMMANDS)
     titles = re.findall(r"^(\S.*):$", gpukit_command("--help").stdout, re.MULTILINE)
-    assert titles == ["Options", *app.SECTIONS]
+    assert titles == ["Options", *app.SECTIONS, "Example"]
+    check_understood(app.EXAMPLE[0].split()[1:])
+
+
+@pytest.mark.parametrize("word", app.MEANT)
+def test_a_word_that_is_no_command_leads_to_one(word: str, capsys: pytest.CaptureFixture) -> None:
+    assert app.main([word, "G.h5"]) == 2
+    meant = "G.h5 --help" if word == "help" else app.MEANT[word]
+    assert capsys.readouterr().err == f"gpukit: error: there is no command {word!r}; did you mean `gpukit {meant}`?\n"
+    assert word not in {name for name, _, _ in app.COMMANDS}
+    if not app.MEANT[word].startswith("-"):
+        assert [one for words, one in ALL if words == app.MEANT[word].split()]
+
+
+def test_expert_options_have_a_section_of_their_own() -> None:
+    told = gpukit_command("gim", "run", "--help", COLUMNS="100").stdout
+    usual, _, expert = told.partition("Expert options:")
+    for name in ("--bound", "--max-members", "--min-sets"):
+        assert f"  {name} " in expert and f"  {name} " not in usual
+    assert "  --epsilon " in usual
+    assert (
+        "  --part " in gpukit_command("kpar", "query", "--help", COLUMNS="100").stdout.partition("Expert options:")[2]
+    )
 
 
 def test_the_help_of_a_run_fits_a_screen() -> None:
@@ -395,12 +417,12 @@ def test_summary_for_people(command, tmp_path: Path) -> None:
 
 def test_auto_says_why(command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gpukit.device.select.detect", lambda: ((), "no NVIDIA driver"))
-    code, out, err = command(sample, "--out", str(tmp_path / "x.h5"), "--json")
-    assert (
-        code == 0
-        and json.loads(out)["device"]["reason"] == "auto: no NVIDIA driver"
-        and "auto: no NVIDIA driver" in err
-    )
+    words = ("--out", str(tmp_path / "x.h5"), "--json")
+    code, out, err = command(sample, *words)
+    assert code == 0 and json.loads(out)["device"]["reason"] == "auto: no NVIDIA driver" and "device" not in err
+    err = command(sample, *words, "-v")[2]
+    assert err.count("device cpu: ") == err.count("(auto: no NVIDIA driver)") == 1
+    assert command(sample, *words, "--device", "cpu")[2].count("device cpu: ") == 1
 
 
 @pytest.mark.parametrize(
