@@ -2,6 +2,7 @@
 
 import logging
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -34,6 +35,10 @@ _log = logging.getLogger("gpukit")
 
 _held: "tuple[Device, lease.Lease | None] | None" = None
 """The GPUs of this process: once CUDA has started, it sees no others."""
+
+
+told: set[str] = set()
+"""What was said of devices: each line once in a process, of a command once."""
 
 
 class Where(TypedDict, total=False):
@@ -182,8 +187,10 @@ class Session:
             limit_memory(self.gpu_memory, device.gpus)
         gpus = f"{len(device.gpus)} × {device.name}"
         where = gpus if device.kind == "cuda" else f"{counted(threads, 'thread')} of {device.name}"
-        if device != said:
-            _log.info("device %s: %s (%s)", device.kind, where, device.reason)
+        line = f"device {device.kind}: {where} ({device.reason})"
+        if device != said and line not in told:
+            told.add(line)
+            _log.log(logging.DEBUG if self.requested in (None, "auto") else logging.INFO, line)
         return device
 
     def has_faster(self) -> bool:
@@ -250,7 +257,19 @@ def bar(title: str) -> Iterator[Callable[[int, int], None]]:
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as shown:
+    console = Console(stderr=True)
+    if console.is_jupyter:  # where rich needs a further package, ipywidgets
+        percents = {-1}
+
+        def update(done: int, total: int) -> None:
+            percent = 100 * done // max(total, 1)
+            if percent not in percents:
+                percents.add(percent)
+                print(f"\r{title}: {percent} %", end="\n" * (done >= total), file=sys.stderr, flush=True)
+
+        yield update
+        return
+    with Progress(console=console, transient=True) as shown:
         task = shown.add_task(title, total=None)
         yield lambda done, total: shown.update(task, completed=done, total=total)
 

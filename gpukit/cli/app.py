@@ -16,6 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from gpukit import __version__, pending
+from gpukit.api.session import told
 from gpukit.cli import interrupts
 from gpukit.cli.help import SETTINGS, Command, Group, dress
 from gpukit.cli.interrupts import INTERRUPTED
@@ -217,6 +218,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     normalise_threads()
     words = list(sys.argv[1:] if arguments is None else arguments)
+    told.clear()
     signals = interrupts.Interrupts()
     try:
         if arguments is None:

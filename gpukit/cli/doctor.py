@@ -17,24 +17,24 @@ from gpukit.device.memory import host_free_bytes, readable
 from gpukit.errors import ComparisonFailed, DeviceError
 from gpukit.wording import counted
 
-PACKAGES = (
-    "numpy",
-    "scipy",
-    "numba",
-    "h5py",
-    "pandas",
-    "typer",
-    "rich",
-    "cuda-bindings",
-    "cuda-core",
-    "numba-cuda",
-    "cupy-cuda13x",
-    "cupy-cuda12x",
-    "hdf5plugin",
-    "matplotlib",
-    "jinja2",
-    "snakemake",
-)
+EXTRAS = {
+    "cuda-bindings": "cuda13",
+    "cuda-core": "cuda13",
+    "numba-cuda": "build-kernels",
+    "cupy-cuda13x": "cuda13",
+    "cupy-cuda12x": "cuda12",
+    "hdf5plugin": "compress",
+    "matplotlib": "report",
+    "jinja2": "report",
+    "snakemake": "workflow",
+    "pyarrow": "parquet",
+    "openpyxl": "excel",
+    "networkx": "networkx",
+    "starlette": "serve",
+}
+"""Packages that can be missing, and the extra of gpukit that brings each."""
+
+PACKAGES = ("numpy", "scipy", "numba", "h5py", "pandas", "typer", "rich", *EXTRAS)
 
 
 @with_run()
@@ -44,6 +44,7 @@ def doctor(run: Run) -> None:
     report: dict[str, Any] = {"devices": devices(), "versions": versions(), "checks": checks(problem)}
     works = report["checks"][0]["status"] == "ok"  # the modules with kernels have compiled code for the CPU, too
     report["kernels"] = kernels() if works else None
+    report["extras"] = {name: extra for name, extra in EXTRAS.items() if report["versions"][name] is None}
     if run.as_json:
         print_json(report)
     else:
@@ -170,7 +171,7 @@ def _print(report: dict[str, Any]) -> None:
             print(f"  cuda {device['index']:<3} {device['name']}, {size}, compute {device['capability']}")
     print("versions")
     for name, version in report["versions"].items():
-        print(f"  {name:<12} {version or 'not installed'}")
+        print(f"  {name:<13} {version or f'not installed; gpukit[{EXTRAS.get(name)}] brings it'}")
     print("kernels")
     known = report["kernels"] or {"archives": [], "compiler": True}
     for one in known["archives"]:

@@ -126,6 +126,7 @@ def test_doctor() -> None:
     report = json.loads(done.stdout)
     assert done.returncode == 0 and done.stdout.count("\n") == 1
     assert report["devices"][0]["kind"] == "cpu" and report["versions"]["gpukit"] == gpukit.__version__
+    assert set(report["extras"]) == {name for name, version in report["versions"].items() if version is None}
     states = {check["name"]: check["status"] for check in report["checks"]}
     assert states["cpu: Philox known answers"] == states["hdf5: write, read, compare"] == "ok"
 
