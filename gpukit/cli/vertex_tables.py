@@ -31,40 +31,25 @@ def as_text(path: Path, content: bytes) -> bytes:
         If it is Parquet or Excel, and what reads it is not installed.
     """
     if content.startswith(b"PK\x03\x04"):
-        return _csv(path, _excel_rows(path, content))
+        return _csv(path, _rows(path, content, "Excel", "openpyxl", "excel"))
     if content.startswith(b"PAR1"):
-        return _csv(path, _parquet_rows(path, content))
+        return _csv(path, _rows(path, content, "Parquet", "pyarrow", "parquet"))
     if re.match(rb'\s*\{\s*"', content):
         return _csv(path, _json_rows(path, content))
     return content
 
 
-def _parquet_rows(path: Path, content: bytes) -> list[dict[str, Any]]:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise UsageError(f"{path} is Parquet, which needs the package pyarrow; install gpukit[parquet]") from None
-    try:
-        rows: list[dict[str, Any]] = parquet.read_table(pyarrow.BufferReader(content)).to_pylist()
-    except (pyarrow.ArrowException, OSError) as error:
-        raise InputError(f"{path} is broken Parquet ({' '.join(str(error).split())[:80]}); make it again") from None
-    return rows
-
-
-def _excel_rows(path: Path, content: bytes) -> list[dict[str, Any]]:
-    """Return the rows of the first sheet."""
+def _rows(path: Path, content: bytes, kind: str, package: str, extra: str) -> list[dict[str, Any]]:
+    """Return the rows of a file of pandas, of Excel those of the first sheet."""
     import pandas as pd
 
     try:
-        rows: list[dict[str, Any]] = pd.read_excel(io.BytesIO(content), dtype=object, engine="openpyxl").to_dict(
-            "records"
-        )
+        read = {"Parquet": pd.read_parquet, "Excel": pd.read_excel}[kind]
+        return read(io.BytesIO(content), engine=package).to_dict("records")
     except ImportError:
-        raise UsageError(f"{path} is a workbook, which needs the package openpyxl; install gpukit[excel]") from None
+        raise UsageError(f"{path} is {kind}, which needs the package {package}; install gpukit[{extra}]") from None
     except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path} is no workbook that can be read ({error}); make it again") from None
-    return rows
+        raise InputError(f"{path} is broken {kind} ({' '.join(str(error).split())[:80]}); make it again") from None
 
 
 def _json_rows(path: Path, content: bytes) -> list[Any]:
