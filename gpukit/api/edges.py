@@ -210,10 +210,9 @@ def _skipped(bad: "Sequence[str]") -> list[str]:
     """Return what is said of lines that were left out: how many, and each of the first by its number and its fault."""
     if not bad:
         return []
-    is_one, left = len(bad) == 1, len(bad) - MOST_TOLD
-    count = "1 line is no edge and was" if is_one else f"{len(bad):,} lines are no edges and were"
     told = [f"  {fault.partition('; ')[0]}" for fault in bad[:MOST_TOLD]]  # without what to do about it
-    return [f"{count} skipped:", *told, *[f"  … and {left:,} more"] * (left > 0)]
+    left = [f"  … and {len(bad) - MOST_TOLD:,} more"] * (len(bad) > MOST_TOLD)
+    return [f"skipped {counted(len(bad), 'line')} without an edge:", *told, *left]
 
 
 def _tell_of_columns(dialect: "Dialect", weighted: bool, option: str) -> None:

@@ -12,8 +12,8 @@ from gpukit.report.text import label
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
 
-BESIDE, MOST = 8, 160
-"""Neighbours that are drawn of a seed, those with the most edges; and vertices of a picture, seeds aside."""
+BESIDE, MOST = 3, 120
+"""Neighbours that are drawn of a seed, those with the fewest edges; and vertices of a picture, seeds aside."""
 
 SMALLEST, LARGEST = 8.0, 90.0
 """Areas of dots, in square points."""
@@ -26,7 +26,7 @@ def around(graph: "Graph", vertices: np.ndarray) -> np.ndarray:
     for vertex in vertices:
         row = graph.indices[graph.indptr[vertex] : graph.indptr[vertex + 1]]
         row = row[~np.isin(row, vertices)]
-        found |= dict.fromkeys(row[np.argsort(-degrees[row], kind="stable")[:BESIDE]].tolist())
+        found |= dict.fromkeys(row[np.argsort(degrees[row], kind="stable")[:BESIDE]].tolist())
     return np.array([*found][: len(vertices) + MOST])
 
 
@@ -42,6 +42,8 @@ def draw_network(
     path: str, title: str, graph: "Graph", vertices: np.ndarray, sizes: np.ndarray, marked: int, words: tuple[str, str]
 ) -> None:
     """Draw some vertices with names: of all of a few vertices, of the marked ones where there are many.
+
+    Of several marked ones only the edges to others are drawn: those among hubs would hide everything.
 
     Parameters
     ----------
@@ -61,6 +63,8 @@ def draw_network(
         What the legend calls these, and the others.
     """
     names, edges = [*map(str, graph.original(vertices).tolist())], edges_among(graph, vertices)
+    if marked > 1:
+        edges = edges[(edges < marked).sum(axis=1) == 1]
     position = lay_out(edges, np.full(len(names), -1))
     area = SMALLEST + (LARGEST - SMALLEST) * sizes / max(float(sizes.max(initial=0)), 1e-300)
     with draw(path, title, (7.2, 6.0)) as (figure, axes):

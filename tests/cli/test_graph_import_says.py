@@ -88,7 +88,7 @@ def test_lines_that_hold_no_edge_are_counted(gpukit, tmp_path):
     code, record, err = gpukit("graph", "import", path, "--out", out, "--skip-bad", "1", "--json")
     assert code == 0 and record["lines"] == 2
     assert "3 lines are blank or comments" in err
-    assert "gpukit: 1 line is no edge and was skipped:\ngpukit:   line 6: 1 field" in err
+    assert "gpukit: skipped 1 line without an edge:\ngpukit:   line 6: 1 field" in err
 
 
 def test_every_line_that_was_skipped_is_known(gpukit, tmp_path):
@@ -99,9 +99,9 @@ def test_every_line_that_was_skipped_is_known(gpukit, tmp_path):
     path.write_text("\n".join(["from,to", *lines, ""]))
     code, record, err = gpukit("graph", "import", path, "--out", out, "--skip-bad", "13", "--json")
     assert code == 0 and [line.partition(":")[0] for line in record["skipped"]] == [f"line {line}" for line in bad]
-    told = err[err.index("13 lines") :].splitlines()
+    told = err[err.index("skipped 13 lines") :].splitlines()
     assert told[:4] == [
-        "13 lines are no edges and were skipped:",
+        "skipped 13 lines without an edge:",
         "gpukit:   line 4: a name is empty",
         "gpukit:   line 6: 'NULL' stands for a missing name",
         "gpukit:   line 9: 1 field, 'ann'",
