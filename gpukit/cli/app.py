@@ -66,23 +66,17 @@ SECTIONS = {
 }
 """What the help shows together."""
 
-EXAMPLE = ("gpukit ask mails.csv --source ann --out answers", "The four questions about a table of who wrote to whom.")
-
 MEANT = {
     "help": "--help",
     "import": "graph import",
     "seeds": "gim run",
-    "influence": "gim run",
     "spread": "evaluate spread",
     "pagerank": "kpar query",
-    "rank": "kpar query",
     "query": "kpar query",
     "campaign": "merit run",
     "circles": "diversity search",
     "plot": "report plot",
-    "page": "report page",
     "run": "ask",
-    "version": "--version",
 }
 """Words that people try, and the commands that do what is meant."""
 
@@ -116,12 +110,6 @@ class LazyGroup(Group):
     def sections(self, ctx: Any) -> dict[str, list[str]]:
         """Return what people want, and the commands for it."""
         return SECTIONS
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write options, the commands by what they answer, and an example."""
-        super().format_options(ctx, formatter)
-        with formatter.section("Example"):
-            formatter.write_dl([EXAMPLE])
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a stand-in that carries name and help."""
@@ -185,7 +173,10 @@ def _root(
         bool, typer.Option("--verify", help="Check input artifacts in full, also large ones; any command.")
     ] = False,
 ) -> None:
-    """Graph algorithms on GPUs and CPUs: influence maximisation, personalised PageRank, structural diversity."""
+    """Graph algorithms on GPUs and CPUs: influence maximisation, personalised PageRank, structural diversity.
+
+    Example: gpukit ask mails.csv --source ann --out answers
+    """
     pending.again = verify
 
 

@@ -5,20 +5,21 @@ Each question is a command of gpukit, which the page shows, so that any answer c
 
 import importlib.util
 import logging
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
+from gpukit.api.session import Session
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.export import write_book, write_table
 from gpukit.cli.graph import FormatOption
 from gpukit.cli.meanings import explained
+from gpukit.cli.merit_common import read_costs
 from gpukit.cli.options import argument, option
-from gpukit.cli.steps import Steps, digest_of
-from gpukit.cli.vertices import vertex_costs, vertex_list
+from gpukit.cli.steps import Steps
+from gpukit.cli.vertices import vertex_list
 from gpukit.errors import InputError, UsageError
 from gpukit.files import missing, write_text
 from gpukit.graph.lines import quoted
@@ -37,8 +38,8 @@ WORDS = ("±", "reached", "guarantee", "simple rules", "certain", "cost", "round
 CLOSE, PLACES = 50, 100
 """Vertices of the answers about closeness and about circles, if there are as many."""
 
-MOST_COST = 2**31 - 1
-"""What a seed can cost at most, in units of 10**-6: a campaign buys one at this price only if it has no other way."""
+MOST_COST = 2000.0
+"""Near the most that a seed can cost: a campaign buys one at this price only if it has no other way."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +97,9 @@ def answer(run: Run, file: Path, folder: Path, asked: Questions, imported: Impor
     if not file.is_file():
         raise missing(file, " is no file; name a table of edges, or a graph of gpukit")
     said = words_of(imported) + words_of(imported.text)
-    with file.open("rb") as stream:
-        is_graph = stream.read(4) == b"\x89HDF"
+    from gpukit.artifacts.kept import first_bytes
+
+    is_graph = first_bytes(file).startswith(b"\x89HDF")
     if is_graph and said:
         raise UsageError(f"{file} is a graph, and {said[0]} is said of a table; leave it out")
     if imported.scale is not None and imported.weights == Import.weights:
@@ -119,9 +121,8 @@ def words_of(params: Parameters) -> list[str]:
     """Return the options of the command line that stand for parameters which are not the default."""
     words: list[str] = []
     for name, one in declared(type(params)).items():
-        value = getattr(params, name)
-        if value != one.default:
-            words += [spelled(name, value)] if isinstance(value, bool) else [spelled(name), str(value)]
+        if getattr(params, name) != one.default:
+            words += spelled(name, getattr(params, name)).split(" ", 1)
     return words
 
 
@@ -178,8 +179,8 @@ class Answered:
         self.words["costs"] = asked.costs
         if asked.exclude is not None:
             priced = self.words["costs"] = steps.files / "costs.txt"
-            named = [one for one in (asked.exclude, asked.costs) if os.path.isfile(one)]
-            about = [asked.exclude, asked.costs, *map(digest_of, named)]
+            named = (asked.exclude, asked.costs)
+            about = [*named, *steps.digests(named)]
             steps.step("what seeds cost", "costs", about, [priced], lambda: self._price(priced))
         line = "merit run {graph} --eta {eta} --costs {costs} --worlds {worlds} --seed {seed}"
         found = self._step(f"reach {self.eta:,} at least cost", "campaign", line)
@@ -197,21 +198,15 @@ class Answered:
 
     def _price(self, path: Path) -> None:
         """Write what seeds cost, so much for those that are excluded that a campaign does without them."""
-        import numpy as np
-
         from gpukit.artifacts import read_graph
 
-        graph, costs = read_graph(self.path, transpose=False), self.asked.costs
-        if costs in ("degree", "uniform"):
-            values = 10_000 * (1 + np.diff(graph.indptr)) if costs == "degree" else np.full(graph.n, 10**6)
-        elif os.path.isfile(costs):
-            values = vertex_costs(Path(costs), graph, {})
-        else:
-            raise UsageError(f"--costs {costs[:40]!r} is neither degree nor uniform nor a file; choose one of them")
-        values[vertex_list(self.asked.exclude, "--exclude", graph)] = MOST_COST
-        other = np.flatnonzero(values != 10**6)
-        named = zip(graph.original(other).tolist(), values[other].tolist(), strict=True)
-        write_text(path, "".join(f"{quoted(name)} {units / 10**6:.6f}\n" for name, units in named))
+        graph = read_graph(self.path, transpose=False)
+        costs = read_costs(Session(), graph, self.asked.costs)
+        amounts = [costs.amount(units) for units in costs.values.tolist()]
+        for vertex in vertex_list(self.asked.exclude, "--exclude", graph):
+            amounts[vertex] = MOST_COST
+        names = map(quoted, graph.original(range(graph.n)).tolist())
+        write_text(path, "".join(f"{name} {amount:.6f}\n" for name, amount in zip(names, amounts, strict=True)))
 
     def _write(self) -> None:
         """Write the tables, the workbook, the pictures and the page."""

@@ -44,7 +44,7 @@ def doctor(run: Run) -> None:
     report: dict[str, Any] = {"devices": devices(), "versions": versions(), "checks": checks(problem)}
     works = report["checks"][0]["status"] == "ok"  # the modules with kernels have compiled code for the CPU, too
     report["kernels"] = kernels() if works else None
-    report["extras"] = {name: extra for name, extra in EXTRAS.items() if report["versions"][name] is None}
+    report["extras"] = {name: EXTRAS[name] for name, version in report["versions"].items() if version is None}
     if run.as_json:
         print_json(report)
     else:

@@ -2,15 +2,17 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
-from gpukit.cli.workflow import source_of
+from gpukit.files import read_text
 
-PAGE = "docs/numbers.md"
+PAGES = [folder / "docs/numbers.md" for folder in (Path(__file__).with_name("carried"), Path(__file__).parents[2])]
+"""Where the page is: a wheel carries it inside the package, a checkout has it at its root."""
 
 
 def meanings() -> dict[tuple[str, ...], str]:
     """Return a paragraph, as plain text, by the words that it is about."""
-    parts = re.split(r"^### (.+)$", source_of(PAGE).read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    parts = re.split(r"^### (.+)$", read_text(next(filter(Path.is_file, PAGES), PAGES[0])), flags=re.MULTILINE)[1:]
     found = {}
     for title, text in zip(parts[::2], parts[1::2], strict=True):
         plain = re.sub(r"`|\[([^\]]*)\]\([^)]*\)", r"\1", text.partition("\n## ")[0])

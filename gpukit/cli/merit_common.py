@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpukit.api.campaign_run import checked, priced
+from gpukit.api.session import Session
 from gpukit.cli.common import Run
 from gpukit.cli.vertices import vertex_costs
 from gpukit.errors import UsageError
@@ -22,10 +23,10 @@ def read_asked(run: Run, graph_file: Path, params: Params, costs: str) -> "tuple
     """
     with run.phase("read"):
         graph, tables = run.read_graph(graph_file, tables=params.model == "ic")
-        return graph, checked(run, params, _costs(run, graph, costs)), tables
+        return graph, checked(run, params, read_costs(run, graph, costs)), tables
 
 
-def _costs(run: Run, graph: "Graph", text: str) -> "Costs":
+def read_costs(run: Session, graph: "Graph", text: str) -> "Costs":
     """Return what seeds cost, which joins the parameters of the run; a file of costs joins its inputs."""
     from gpukit.merit import Costs
 

@@ -13,6 +13,7 @@ from typing import Any
 from gpukit import __version__
 from gpukit.cli.batch import run_command
 from gpukit.cli.common import Run
+from gpukit.cli.edge_lists import digest_of
 from gpukit.errors import UsageError
 from gpukit.files import write_text
 
@@ -87,10 +88,14 @@ class Steps:
         where = ["--device", str(run.requested), "--gpus", str(run.gpus)] if device else []
         where += ["--gpu-memory", str(run.gpu_memory)] if device and run.gpu_memory is not None else []
         where += ["--threads", str(run.threads)] if run.threads is not None else []
-        digests = [digest_of(one) for one in inputs if one and os.path.isfile(one)]
         whole = [*line, "--force", *where, "--json"]
-        self.step(title, out, [line, digests], [target, record], lambda: run_command(whole, str(record)))
+        self.step(title, out, [line, self.digests(inputs)], [target, record], lambda: run_command(whole, str(record)))
         return dict(json.loads(record.read_text(encoding="utf-8")))
+
+    def digests(self, words: Sequence[str | None]) -> list[str]:
+        """Return the digests of those words that name files."""
+        paths = [Path(one) for one in words if one and os.path.isfile(one)]
+        return [digest_of(path, self.files / f"{path.name}.sha256") for path in paths]
 
     def step(self, title: str, name: str, about: Any, files: Sequence[Path], make: Callable[[], object]) -> None:
         """Make files, unless they are there as they were made of just this."""
@@ -117,9 +122,3 @@ class Steps:
 def _states(files: Sequence[Path]) -> list[Any]:
     """Return size and time of files; None for one that is not there."""
     return [[one.stat().st_size, one.stat().st_mtime_ns] if one.is_file() else None for one in files]
-
-
-def digest_of(path: str) -> str:
-    """Return the SHA-256 of a file."""
-    with open(path, "rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -420,8 +420,7 @@ def read_sources(graph: "Graph", asked: Queries, seed: int, inputs: dict[str, st
             vertices = vertices_of(file, places, ids, graph).tolist()
     except InputError as error:
         # What becomes of commas in a name.
-        with_comma = graph.labels is not None and (file is not None or "," in (source or ""))
-        raise (InputError(f"{error}, {IN_QUOTES}") if with_comma else error) from None
+        raise (error if graph.labels is None else InputError(f"{error}, {IN_QUOTES}")) from None
     place, queries = 0, []
     for one in sets:
         weights = in_whole_numbers([weight for _, weight in one])

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpukit.graph.lines import shown
+
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 """What no label may hold: a file of vertices, and a line of a message, could not."""
 
-SEARCHED, COMPARED, SHOWN = 1_000_000, 20_000, 3
-"""Labels among which a text is searched for, those that it is compared with one by one, and those that are shown."""
+SEARCHED, SHOWN = 100_000, 3
+"""Labels that a text is compared with at most, which takes a second or two, and those that are shown."""
 
 _MANY = 16
 """A table of all labels is made to find at least one in so many of them."""
@@ -81,19 +83,17 @@ class Labels:
 
     def near(self, text: str) -> list[str]:
         """Return some labels that may be meant by a text: those that hold it, capitals aside, or else look like it."""
-        if len(self) > SEARCHED:
+        wanted = text.strip().casefold()
+        if not wanted or len(self) > SEARCHED:
             return []
-        wanted, known = text.strip().casefold(), {}
-        for vertex in range(len(self)):
-            known.setdefault(self._text(vertex).casefold(), vertex)
-        held = sorted((one for one in known if wanted in one), key=len)[:SHOWN] if wanted else []
-        found = held or difflib.get_close_matches(wanted, known if len(known) <= COMPARED else (), SHOWN)
-        return [self._text(known[one]) for one in found]
+        known = {self._text(vertex).casefold(): vertex for vertex in reversed(range(len(self)))}
+        held = sorted((one for one in known if wanted in one), key=lambda one: (len(one), one))
+        return [self._text(known[one]) for one in held[:SHOWN] or difflib.get_close_matches(wanted, known, SHOWN)]
 
     def advice(self, text: str, otherwise: str) -> str:
         """Return what a message says of a text that is no label: names that may be meant, or else something else."""
-        near = [repr(one) if len(one) <= 40 else f"{one[:40]!r}…" for one in self.near(text)]
-        return f"did you mean {' or '.join(near)}? Else {otherwise}" if near else otherwise
+        near = " or ".join(map(shown, self.near(text)))
+        return f"did you mean {near}? Else {otherwise}" if near else otherwise
 
     def take(self, vertices: np.ndarray) -> "Labels":
         """Return the labels of some vertices, which ascend."""

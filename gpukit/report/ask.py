@@ -72,26 +72,24 @@ class Answers:
 def draw_answers(answers: Answers, graph: "Graph", folder: Path) -> dict[str, str]:
     """Draw the pictures into a folder; return their paths by name, of those that there is something to draw of."""
     folder.mkdir(exist_ok=True)
-    paths = {name: str(folder / f"{name}.svg") for name in ("seeds", "near", "circles")}
+    for old in folder.glob("*.svg"):
+        old.unlink()
     seeds = graph.internal(answers.records["seeds"]["seeds"])
     shown = around(graph, seeds)
     sizes = np.sqrt(np.diff(graph.indptr)[shown])
     title = f"{counted(len(seeds), 'seed')}, and whom they reach at once"
     words = ("seeds", f"beside them, {len(shown) - len(seeds)} shown")
-    draw_network(paths["seeds"], title, graph, shown, sizes, len(seeds), words)
+    draw_network(str(folder / "seeds.svg"), title, graph, shown, sizes, len(seeds), words)
     if close := answers.close[:ROWS]:
         shown = graph.internal([answers.start, *(one for one, _, _ in close)])
         scores = np.array([close[0][1], *(score for _, score, _ in close)])
         words = ("where walks start", "the larger, the closer")
-        draw_network(paths["near"], f"Who is close to {answers.start}", graph, shown, scores, 1, words)
-    else:
-        del paths["near"]
+        title = f"Who is close to {answers.start}"
+        draw_network(str(folder / "near.svg"), title, graph, shown, scores, 1, words)
     if answers.records["circles"]["top"][0]["score"]:
         egos, found = (str(answers.folder / f"{name}.h5") for name in ("friends", "circles"))
-        plot_ego(egos, found, paths["circles"])
-    else:
-        del paths["circles"]
-    return paths
+        plot_ego(egos, found, str(folder / "circles.svg"))
+    return {one.stem: str(one) for one in sorted(folder.glob("*.svg"))}
 
 
 def write_answers(
@@ -121,7 +119,6 @@ def write_answers(
     degrees = np.diff(graph.indptr)[graph.internal(seeds)].tolist()
     top = records["circles"]["top"]
     listed = [one for one in top[:ROWS] if one["score"]]
-    campaigns = records["campaign"]["campaigns"]
     text = environment_of().get_template("ask.html.j2").render(
         answers=answers,
         n=answers.facts["n"],
@@ -131,8 +128,6 @@ def write_answers(
         reached=reached[-1],
         share=curve[-1]["spread"] / answers.facts["n"],
         close=answers.close[:ROWS],
-        campaigns=campaigns,
-        costs=[one["cost"] for one in campaigns],
         circles=[(one["vertex"], one["score"], [len(part) for part in one["contexts"]]) for one in listed],
         equal=tied([one["score"] for one in top], len(listed), answers.facts["n"], "circle") if listed else "",
         figures={name: parts.figure(name) for name in pictures},
