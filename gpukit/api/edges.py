@@ -13,7 +13,7 @@ from gpukit.wording import counted, spelled
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
     from gpukit.graph.read.dialect import Dialect
-    from gpukit.graph.read.edgelist import EdgeList
+    from gpukit.graph.read.edgelist import EdgeList, ReadOptions
 
 _log = logging.getLogger("gpukit")
 
@@ -49,8 +49,7 @@ def import_edges(
                 "it; leave it out"
             )
         undirected, vertices = undirected or known.undirected or None, known.vertices
-    usual = Text().record()
-    said = {name: value for name, value in asked.text.record().items() if value != usual[name]}
+    said = said_of(asked.text)
     parallel = parallel_of(asked.parallel_edges, asked.scale)
     session.params = {"undirected": bool(undirected), "weights": asked.weights, "parallel_edges": parallel}
     session.params |= {"vertices": vertices} | ({"dataset": known.name} if known is not None else {})
@@ -58,10 +57,9 @@ def import_edges(
     session.use_device()
     from gpukit.graph.lines import COUNTS, PROBABILITIES
     from gpukit.graph.probabilities import parse_weights
-    from gpukit.graph.read.edgelist import ReadOptions
     from gpukit.graph.read.formats import read_edges
 
-    options = ReadOptions(**{"separator" if name == "sep" else name: value for name, value in said.items()})
+    options = read_options(asked.text)
     scheme = parse_weights(asked.weights, session.seed)
     if asked.scale is not None and scheme.scheme != "file":
         raise UsageError(
@@ -106,6 +104,19 @@ def import_edges(
         if known.approximate:
             _log.info("the sizes of %s are known roughly only, and not compared", known.name)
     return graph, understood, listed.share
+
+
+def said_of(text: Text) -> dict[str, Any]:
+    """Return what the user says of a file, without what is left to be found by looking."""
+    usual = Text().record()
+    return {name: value for name, value in text.record().items() if value != usual[name]}
+
+
+def read_options(text: Text) -> "ReadOptions":
+    """Return what the user says of a file as readers take it."""
+    from gpukit.graph.read.edgelist import ReadOptions
+
+    return ReadOptions(**{"separator" if name == "sep" else name: value for name, value in said_of(text).items()})
 
 
 def parallel_of(asked: str | None, scale: str | None) -> str:

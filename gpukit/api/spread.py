@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from gpukit.api.graph import Graph
@@ -17,6 +18,8 @@ from gpukit.parameters.values import number, optional, type_of, whole
 from gpukit.wording import spelled
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from gpukit.artifacts import Artifact
 
 
@@ -46,6 +49,8 @@ def measure(
     runs: int,
     error: float | None = None,
     max_runs: int | None = None,
+    targets: "np.ndarray | None" = None,
+    decimals: int = 0,
 ) -> "tuple[Artifact, list[dict[str, Any]], float]":
     """Return the spread of seeds as an artifact, as points of a curve, and the largest error of these.
 
@@ -67,6 +72,10 @@ def measure(
         Instead: as many as make two standard errors so small a share of each spread.
     max_runs : int, optional
         As many at most.
+    targets : int64 array, shape (n,), optional
+        What each vertex counts for, in units of 10 to the minus ``decimals``; 1 by default.
+    decimals : int
+        Those of ``targets``.
     """
     if len(rounds) > 1 and sizes:
         raise UsageError(f"{spelled('prefixes')} is for seeds of one round; these have several")
@@ -78,14 +87,16 @@ def measure(
         limits = {} if max_runs is None else {"max_runs": max_runs}
         wanted = runs if error is None else Until(error, **limits)
         how: dict[str, Any] = {"model": model, "runs": wanted, "seed": session.seed, "device": device}
-        how["progress"] = update
+        how |= {"progress": update, "targets": targets}
         if len(rounds) > 1:
             sizes = [sum(len(vertices) for vertices in rounds)]
             curve = [forward_rounds(graph, rounds, **how)]
         else:
             sizes = sorted({*sizes, len(rounds[0])})
             curve = forward_curve(graph, rounds[0], sizes, **how)
-    runs, reached = curve[-1].runs, max(one.error for one in curve)
+    runs, reached, unit = curve[-1].runs, max(one.error for one in curve), 10**decimals
+    if decimals:
+        curve = [replace(one, spread=one.spread / unit, stderr=one.stderr / unit) for one in curve]
     if error is not None and reached > error:
         _log.warning(
             "%s cascades leave two standard errors of %.3g %% of the spread, %.3g %% were asked for; raise "

@@ -5,36 +5,55 @@ command for a shell.
 """
 
 import copy
+import csv
 import difflib
+import io
 import json
 import math
 import re
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from gpukit.cli.config_file import check_file, check_size
-from gpukit.errors import GpukitError, InputError, UsageError
-from gpukit.files import missing
+from gpukit.cli.config_file import check_file as check_source
+from gpukit.cli.config_file import check_size
+from gpukit.cli.config_graphs import (
+    check_file,
+    check_origin,
+    check_weights,
+    find_file,
+    take_directions,
+    take_real,
+    vertices_in,
+)
+from gpukit.errors import GpukitError, InputError
+from gpukit.parameters import diversity, gim, graph, imgpu, kpar, merit
+from gpukit.parameters.option import declared
 from gpukit.wording import facing
 
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 FRESH_WORLDS = 2**47
 SAMPLES = 2**48
-LOOKED_THROUGH = 64 << 20
-"""Bytes of an edge list that is read to its end before any rule, about a second; of a longer one the start is."""
-OWN_OPTIONS = {"out", "as_json", "verbose", "help", "force"}
-"""Parameters of commands that the workflow itself gives; so are those of :data:`GENERATE_OPTIONS` when it generates."""
-GENERATE_OPTIONS = OWN_OPTIONS | {"weights", "seed", "threads"}
+PARAMS: dict[str, Any] = {"graphs": graph.Text, "gim": gim.Params, "imgpu": imgpu.Params, "kpar": kpar.Params}
+PARAMS |= {"merit": merit.Params, "diversity": diversity.Params}
+"""The declared parameters that sections of a configuration have, and entries of ``graphs``."""
+ERRORS_SHOWN = 20
+SIZES = ("gim.k", "evaluate.prefixes", "kpar.k", "merit.eta", "merit.batch", "diversity.t")
+"""Keys that fit the graphs where they are not given."""
+ENOUGH = 1000
+"""Vertices of a graph for which all sizes are the usual ones."""
 
 
 @facing("workflow")
 def check_configuration(
-    config: dict[str, Any], schema: Path, files: Sequence[str | Path] = (), places: Sequence[Path] = ()
+    config: dict[str, Any],
+    schema: Path,
+    files: Sequence[str | Path] = (),
+    places: Sequence[Path] = (),
+    sizes: Mapping[str, Any] | None = None,
 ) -> None:
-    """Check a configuration, and fill in the defaults of its schema.
+    """Check a configuration, and fill in the defaults of its schema, and sizes that fit the graphs.
 
     Parameters
     ----------
@@ -46,17 +65,21 @@ def check_configuration(
         What it was read from; looked at for what reading hides.
     places : sequence of paths
         Folders in which edge lists are looked for; none: they are not.
+    sizes : mapping, optional
+        The sizes that fit, as :func:`sizes_of` returned them where the files were looked at.
 
     Raises
     ------
     InputError
-        In one line: the key, what was found, what is allowed.
+        A line for each thing that is wrong: the key, what was found, what is allowed.
     """
     for path in files:
-        check_file(Path(path))
+        check_source(Path(path))
     check_size(config)
     written = copy.deepcopy(config)  # the schema fills in defaults, which hide what was left out
-    _check_schema(config, schema)
+    found = _Found()
+    _check_schema(config, schema, found)
+    found.end()
     paper = config["paper"]
     if paper and config["scale"] not in config["scales"]:
         raise InputError(
@@ -66,24 +89,53 @@ def check_configuration(
     where = f"scales.{config['scale']}.graphs" if paper else "graphs"
     graphs = scale.get("graphs", config["graphs"])
     asked = written["scales"][config["scale"]]["graphs"] if paper else written.get("graphs", graphs)
-    _check_numbers(config)
     names = [entry["name"] for entry in graphs]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise InputError(
-            f"{where}: two graphs have the same name, {twice}; names are file names, so each must be its own"
-        )
+    with found.at():
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise InputError(
+                f"{where}: two graphs have the same name, {twice}; names are file names, so each must be its own"
+            )
+    _check_questions(config, places, found)
     for number, entry in enumerate(graphs):
+        with found.at(f"{where}[{number}] ({entry['name']}): "):
+            take_real(entry, wanted=config["data"] == "real")
+            check_origin(entry, places)
+            take_directions(entry, asked[number].get("undirected"))
+            check_weights(entry, config, places)
+            if not paper and sizes is None:
+                vertices_in(entry, ENOUGH, places)  # that the file can be read
+    found.end()
+    _fit_sizes(config, graphs, places, sizes)
+    _check_numbers(config, found)
+    for number, entry in enumerate(graphs):
+        with found.at(f"{where}[{number}] ({entry['name']}): "):
+            _check_fit(entry, config, places)
+    found.end()
+
+
+class _Found:
+    """What is wrong with a configuration: a line each."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    @contextmanager
+    def at(self, where: str = "") -> Iterator[None]:
+        """Note what the ``with`` body refuses, with the place that it refuses; a line behind it is not run."""
         try:
-            _take_real(entry, wanted=config["data"] == "real")
-            _check_origin(entry, places)
-            _take_directions(entry, asked[number].get("undirected"))
-            _check_use(entry, config, places)
-            _check_probabilities(entry, config, places)
+            yield
         except GpukitError as error:
-            raise InputError(f"{where}[{number}] ({entry['name']}): {error}") from None
+            self.lines.append(f"{where}{error}")
+
+    def end(self) -> None:
+        """Raise InputError with all lines, if there are any."""
+        if more := self.lines[ERRORS_SHOWN:]:
+            self.lines[ERRORS_SHOWN:] = [f"and {len(more)} more"]
+        if self.lines:
+            raise InputError("\n".join(dict.fromkeys(self.lines)))
 
 
-def _check_schema(config: dict[str, Any], schema: Path) -> None:
+def _check_schema(config: dict[str, Any], schema: Path, found: _Found) -> None:
     """Check a configuration against the schema as written: whole numbers are integers, patterns fit from end to end."""
     import jsonschema  # comes with Snakemake
 
@@ -117,7 +169,7 @@ def _check_schema(config: dict[str, Any], schema: Path) -> None:
         text = text if len(text) < 200 else f"{text[:80]} … {text[-100:]}"
         if error.validator == "additionalProperties":
             text = _unknown(error.instance, error.schema["properties"])
-        raise InputError(f"{key.lstrip('.') or 'top level'}: {text}")
+        found.lines.append(f"{key.lstrip('.') or 'top level'}: {text}")
 
 
 def _unknown(section: dict[str, Any], known: dict[str, Any]) -> str:
@@ -128,139 +180,111 @@ def _unknown(section: dict[str, Any], known: dict[str, Any]) -> str:
     return f"there is no key {name[:60]!r}; {nearest}Known: {', '.join(known)}"
 
 
-def _check_numbers(config: dict[str, Any]) -> None:
+def _check_questions(config: dict[str, Any], places: Sequence[Path], found: _Found) -> None:
+    """Check what names vertices, what they count for and cost, and seeds to judge: files are there, names are free."""
+    from gpukit.report.style import SIMULATORS
+
+    asked = config["gim"]
+    with found.at("gim: "):
+        gim.check_limits(None if asked["budget"] is not None else asked["k"] or 1, asked["budget"], asked["costs"])
+    for name, path in config["seeds"].items():
+        with found.at(f"seeds.{name[:60]}: "):
+            if not re.fullmatch(NAME, name):
+                raise InputError("a name of letters, digits, dots, - and _ is needed; tables and files have it")
+            if name in SIMULATORS:
+                raise InputError(f"{name} is a method of gpukit; choose another name")
+            _check_file(path, places)
+    named = {"gim.targets": asked["targets"], "gim.costs": asked["costs"], "kpar.sources": config["kpar"]["sources"]}
+    named["merit.costs"] = None if config["merit"]["costs"] in ("degree", "uniform") else config["merit"]["costs"]
+    for key, path in named.items():
+        with found.at(f"{key}: "):
+            if isinstance(path, str):
+                _check_file(path, places)
+    for source in config["kpar"]["sources"] if isinstance(config["kpar"]["sources"], list) else []:
+        with found.at("kpar.sources: "):
+            if not str(source).isprintable() or not str(source).strip():
+                raise InputError(f"{str(source)[:40]!r} is no vertex, and no set ID:WEIGHT,ID:WEIGHT")
+
+
+def _check_file(name: str, places: Sequence[Path]) -> None:
+    """Check that a file is there, where files are looked for, and that Snakemake takes its name for a file's."""
+    if places:
+        check_file(name, find_file(name, places), "file")
+
+
+def _check_numbers(config: dict[str, Any], found: _Found) -> None:
     """Check numbers against each other."""
     k, prefixes = config["gim"]["k"], config["evaluate"]["prefixes"]
-    if max(prefixes) > k:
-        raise InputError(
-            f"evaluate.prefixes goes up to {max(prefixes)} seeds, but gim.k is {k}; lower the one or raise the other"
-        )
     worlds = config["imgpu"]["worlds"]
-    if "fresh" in config["imgpu"]["modes"] and k * worlds > FRESH_WORLDS:
-        raise InputError(f"imgpu.worlds is {worlds}, times gim.k more than 2^47 fresh worlds; lower one of them")
-    if config["shards"]["count"] * config["shards"]["sets"] > SAMPLES:
-        raise InputError("shards: count times sets is more than 2^48, the number of sample ids; lower one of them")
-
-
-def _take_real(entry: dict[str, Any], *, wanted: bool) -> None:
-    """Fetch the data set that a graph stands in for, if that is wanted and it can be had."""
-    if not entry["real"]:
-        return
-    if not (entry["generate"] or entry["fetch"] == entry["real"]):
-        raise InputError("real names what generate stands in for; leave it out beside edges or fetch")
-    if not lacking(entry) and wanted:
-        entry["fetch"], entry["generate"] = entry["real"], ""
-
-
-def lacking(entry: Mapping[str, Any]) -> str:
-    """Return why the data set that a graph stands in for cannot be had, or nothing.
-
-    Raises
-    ------
-    UsageError
-        If there is no such data set.
-    """
-    from gpukit.datasets import find_dataset, local_copy
-
-    if not entry["real"]:
-        return ""
-    dataset = find_dataset(entry["real"])
-    there = dataset.url or dataset.shipped or local_copy(dataset)
-    return "" if there else dataset.note or "no address of it is known"
-
-
-def _check_origin(entry: dict[str, Any], places: Sequence[Path]) -> None:
-    """Check where a graph comes from, and its edge probabilities."""
-    if sum(map(bool, (entry["edges"], entry["generate"], entry["fetch"]))) != 1:
-        raise InputError("each graph needs one of edges, generate and fetch")
-    weights = entry["weights"]
-    if weights.startswith("const:") and not 0 < float(weights.removeprefix("const:")) <= 1:
-        raise InputError(f"weights is {weights}; a probability in (0, 1] is needed, as const:0.01")
-    if weights.startswith("uniform:"):
-        low, high = map(float, weights.removeprefix("uniform:").split(":"))
-        if not 0 <= low <= high <= 1 or not high:
-            raise InputError(f"weights is {weights}; 0 <= LO <= HI <= 1 with HI > 0 is needed, as uniform:0:0.1")
-    if entry["scale"] and weights != "file":
-        raise InputError(
-            f"scale makes probabilities of a third column, but weights is {weights}; say file, or no scale"
-        )
-    if entry["parallel_edges"] == "sum" and not entry["scale"]:
-        raise InputError("parallel_edges: sum adds counts, and needs scale to make probabilities of them; say both")
-    if entry["generate"]:
-        if weights == "file":
+    with found.at():
+        if max(prefixes) > k and config["gim"]["budget"] is None:
             raise InputError(
-                "weights is file, but a generated graph has no file; choose wc, const:P, trivalency, "
-                "uniform:LO:HI or none"
+                f"evaluate.prefixes goes up to {max(prefixes)} seeds, but gim.k is {k}; lower the one or raise the "
+                "other"
             )
-        if entry["undirected"] and not entry["real"]:
-            raise InputError("undirected is for edge lists; say --undirected in generate, where the model has it")
-        _check_generator(entry["generate"])
-    elif entry["fetch"]:
-        from gpukit.datasets import find_dataset, local_copy
-
-        dataset = find_dataset(entry["fetch"])
-        if not (dataset.url or dataset.shipped or local_copy(dataset)):
-            raise InputError(
-                f"fetch: {dataset.name} cannot be downloaded; get it from {dataset.page} and name it in edges"
-            )
-    elif places:
-        _check_edges(entry["edges"], find_edges(entry, places))
+    with found.at():
+        if "fresh" in config["imgpu"]["modes"] and k * worlds > FRESH_WORLDS:
+            raise InputError(f"imgpu.worlds is {worlds}, times gim.k more than 2^47 fresh worlds; lower one of them")
+    with found.at():
+        if config["shards"]["count"] * config["shards"]["sets"] > SAMPLES:
+            raise InputError("shards: count times sets is more than 2^48, the number of sample ids; lower one of them")
 
 
-def _check_edges(edges: str, found: Path | None) -> None:
-    """Check that an edge list was found, and that Snakemake and the commands take its name for a file's."""
-    if found is None:
-        if re.match("https?://", edges):
-            raise missing(edges, "")
-        raise InputError(f"there is no file {edges!r}; name an edge list that is there")
-    if Path(edges) == Path("-"):
-        raise InputError("edges is '-', by which commands mean standard input; rename the file")
-    if re.search("{.*}|<.*>", str(found), re.DOTALL):
-        raise InputError(
-            f"edges is {str(found)!r}, but Snakemake puts something else for what is in braces or in < and >; "
-            "rename the file, or name a link to it"
-        )
+def _fit_sizes(
+    config: dict[str, Any], graphs: Sequence[dict[str, Any]], places: Sequence[Path], known: Mapping[str, Any] | None
+) -> None:
+    """Fill in the sizes that a configuration leaves out: the usual ones, or less where a graph is small."""
+    if known is None:
+        known = _fitting(config, [] if config["paper"] else graphs, places)
+    for key, size in known.items():
+        section, _, name = key.partition(".")
+        if config[section][name] is None:
+            config[section][name] = size
+    if config["evaluate"]["prefixes"] is None:
+        k = config["gim"]["k"]
+        usual = [5, 10, 20, 30, 40, 50] + [1] * (k < 10) + _listed_seeds(config, places)
+        config["evaluate"]["prefixes"] = sorted({one for one in usual if one < k} | {k})
 
 
-def _take_directions(entry: dict[str, Any], asked: bool | None) -> None:
-    """Let the catalogue say whether edges of what is fetched go both ways; refuse a configuration that denies it."""
-    if not entry["fetch"]:
-        return
-    from gpukit.datasets.catalogue import find_dataset
-
-    dataset = find_dataset(entry["fetch"])
-    if dataset.undirected and asked is False:
-        raise InputError(
-            f"undirected is false, but each line of {dataset.name} is an edge in both directions; leave undirected out"
-        )
-    entry["undirected"] = dataset.undirected or bool(asked)
+def sizes_of(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the sizes of a checked configuration, for a machine that cannot look at the graphs."""
+    return {key: config[key.partition(".")[0]][key.partition(".")[2]] for key in SIZES}
 
 
-def _check_generator(text: str) -> int:
-    """Check the model and options of a generated graph; return how many vertices it has."""
-    options = command_options("generate", ["graph", "generate"], words(text, "generate"))
-    for name in GENERATE_OPTIONS & options.keys():
-        raise InputError(f"generate: {name} is the workflow's to say; leave it out")
-    n = options.get("vertices") or 1 << min(max(options.get("scale") or 0, 0), 31)
-    if not 2 <= n < 2**31:
-        raise InputError(f"generate: {n} vertices; 2 to 2^31 - 1 are allowed")
-    if not 1 <= options.get("edges", 1) <= n * (n - 1):
-        raise InputError(f"generate: {options['edges']} edges on {n} vertices; 1 to {n * (n - 1)} are possible")
-    return int(n)
+def _fitting(config: Mapping[str, Any], graphs: Sequence[dict[str, Any]], places: Sequence[Path]) -> dict[str, Any]:
+    """Return the sizes that fit the smallest graph of each system."""
+
+    def room(key: str, *systems: str) -> int:
+        section, _, name = key.partition(".")
+        if config[section][name] is not None:
+            return ENOUGH
+        own = [entry for entry in graphs if not set(systems).isdisjoint(entry["systems"])]
+        known = (vertices_in(entry, ENOUGH, places) for entry in own)
+        return min((n for n in known if n is not None), default=ENOUGH)
+
+    walks, targets = room("kpar.k", "kpar"), room("merit.eta", "merit")
+    return {
+        "gim.k": max(1, min(50, room("gim.k", "gim", "imgpu") // 10)),
+        "kpar.k": [one for one in (10, 100, 1000) if one <= walks] or [max(1, walks)],
+        "merit.eta": [one for one in (50, 200) if one <= targets // 4] or [max(1, targets // 4)],
+        "merit.batch": max(1, min(16, room("merit.batch", "merit") // 30)),
+        "diversity.t": max(1, min(100, room("diversity.t", "diversity"))),
+    }
 
 
-def _check_use(entry: dict[str, Any], config: dict[str, Any], places: Sequence[Path]) -> None:
-    """Check what is to be done with a graph: that it has probabilities, and as many vertices as are asked for."""
+def _listed_seeds(config: Mapping[str, Any], places: Sequence[Path]) -> list[int]:
+    """Return how many seeds the files of ``seeds`` list, as far as they are texts: what gIM is to be compared at."""
+    paths = [find_file(name, places) for name in config["seeds"].values()]
+    texts = [path.read_bytes() for path in paths if path is not None]
+    lines = [text.decode("utf-8", "replace").splitlines() for text in texts if not text.startswith(b"\x89HDF")]
+    return [sum(1 for line in own if line.strip() and not line.lstrip().startswith("#")) for own in lines]
+
+
+def _check_fit(entry: dict[str, Any], config: dict[str, Any], places: Sequence[Path]) -> None:
+    """Check that a graph has as many vertices as are asked for."""
     paper = config["paper"]
-    systems = [paper] if paper else entry["systems"]
-    spread = [system for system in systems if system in ("gim", "imgpu", "merit")]
-    if entry["weights"] == "none" and spread:
-        raise InputError(
-            f"weights is none, but {spread[0]} needs edge probabilities; choose wc, const:P, "
-            "trivalency, uniform:LO:HI or file"
-        )
     wanted = {
-        "gim": {"gim.k": config["gim"]["k"]},
+        "gim": {"gim.k": config["gim"]["k"] if config["gim"]["budget"] is None or config["baselines"] else 1},
         "imgpu": {"gim.k": config["gim"]["k"]},
         "kpar": {"kpar.k": max(config["kpar"]["k"])},
         "merit": {"merit.eta": max(config["merit"]["eta"]), "merit.batch": config["merit"]["batch"]},
@@ -269,155 +293,38 @@ def _check_use(entry: dict[str, Any], config: dict[str, Any], places: Sequence[P
     if paper:  # other papers are rebuilt by commands of their own
         runs = {f"experiments.{name}.k": max(one["k"]) for name, one in config["experiments"].items()}
         wanted = {"kpar": wanted["kpar"], "gim": runs}
+    systems = [paper] if paper else entry["systems"]
     sizes = {key: value for system in systems for key, value in wanted.get(system, {}).items()}
-    if not sizes:
-        return
-    n = _vertices(entry, max(sizes.values()), places)
-    for key, value in sizes.items():
-        if n is not None and value > n:
-            raise InputError(f"{key} is {value}, but the graph has {n} vertices; lower it")
-
-
-def _check_probabilities(entry: dict[str, Any], config: dict[str, Any], places: Sequence[Path]) -> None:
-    """Check by an edge list itself that it has probabilities, and that these suit the linear threshold model.
-
-    Its start tells the first; the second needs all of it, and is left to the rules where it is long.
-    """
-    weights, systems = entry["weights"], [config["paper"]] if config["paper"] else entry["systems"]
-    threshold = "lt" in entry["models"] and weights not in ("wc", "none") and entry["scale"] != "in-sum"
-    threshold = threshold and not {"gim", "merit"}.isdisjoint(systems)
-    path = find_edges(entry, places) if entry["edges"] else None
-    if path is None or not (threshold or weights == "file"):
-        return
-    from gpukit.api.edges import parallel_of
-    from gpukit.graph.build import build_graph
-    from gpukit.graph.lines import COUNTS, PROBABILITIES
-    from gpukit.graph.probabilities import above_one, parse_weights
-    from gpukit.graph.read.formats import read_edges
-
-    highest = (COUNTS if entry["scale"] else PROBABILITIES) if weights == "file" else 0
-    try:
-        listed = read_edges(path, highest, limit=1)
-        if listed.share < 1 and threshold and path.stat().st_size <= LOOKED_THROUGH:
-            listed = read_edges(path, highest)
-    except UsageError:  # a file of another library tells nothing by its start
-        return
-    except InputError as error:
-        raise InputError(f"weights is {weights}: {error}") from None
-    if not threshold or listed.share < 1:
-        return
-    graph = build_graph(
-        listed.u, listed.v, w=listed.w, weights=parse_weights(weights, config["seed"]),
-        undirected=entry["undirected"] or bool(listed.undirected), ids=True if listed.ids is None else listed.ids,
-        labels=listed.labels, scale=entry["scale"] or None, transpose=False,
-        parallel=parallel_of(entry["parallel_edges"] or None, entry["scale"] or None),
-    )  # fmt: skip
-    if broken := above_one(graph):
+    n = vertices_in(entry, max(sizes.values()), places) if sizes else None
+    if n is not None and (large := [f"{key} is {value}" for key, value in sizes.items() if value > n]):
         raise InputError(
-            f"models has lt, but {broken}; say scale: in-sum (with weights: file), weights: wc, or leave lt out"
+            f"{', '.join(large)}, but the graph has {n} vertices; lower {'it' if len(large) == 1 else 'them'}"
         )
 
 
-def _vertices(entry: dict[str, Any], needed: int, places: Sequence[Path]) -> int | None:
-    """Return the most vertices that a graph can have, or None where it has ``needed``, or nothing is known yet."""
-    if entry["generate"]:
-        return _check_generator(entry["generate"])
-    if entry["fetch"]:
-        from gpukit.datasets.catalogue import find_dataset
+def options_of(config: Mapping[str, Any], section: str, *only: str) -> list[str]:
+    """Return the options by which a command is told the parameters of a section, all that are declared or some.
 
-        dataset = find_dataset(entry["fetch"])
-        return None if dataset.approximate else dataset.n
-    if entry["edges"] in _shipped():
-        return _shipped()[entry["edges"]]
-    path = find_edges(entry, places)
-    return None if path is None else _listed(path, needed)
-
-
-def find_edges(entry: Mapping[str, Any], places: Sequence[Path]) -> Path | None:
-    """Return where the edge list of a graph is, or None where none of these folders has it."""
-    return next((place / entry["edges"] for place in places if (place / entry["edges"]).is_file()), None)
-
-
-def _listed(path: Path, needed: int) -> int | None:
-    """Return how many vertices an edge list has, or None where it has at least ``needed``: then its start tells.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read as one.
+    Parameters
+    ----------
+    config : mapping
+        A checked configuration, or for ``graphs`` one entry.
+    section : str
+        A key of :data:`PARAMS`.
+    only : str
+        Names of parameters; none: all.
     """
-    import numpy as np
+    from gpukit.cli.options import words_of
 
-    from gpukit.graph.read.formats import read_edges
-
-    n = 0
-    for limit in (1, None):
-        try:
-            listed = read_edges(path, limit=limit)
-        except UsageError:  # a file of another library tells nothing by its start
-            continue
-        ids = listed.n if listed.ids is None else len(listed.ids)
-        n = len(np.union1d(listed.u, listed.v)) if ids is None else ids
-        if n >= needed:
-            return None
-        if listed.share == 1:
-            break
-    return n
+    asked = config if section == "graphs" else config[section]
+    known = [one for name, one in declared(PARAMS[section]).items() if one.option.workflow]
+    return [word for one in known if not only or one.name in only for word in words_of(one, asked[one.name])]
 
 
-@cache  # to read the catalogue takes longer than all other checks
-def _shipped() -> dict[str, int]:
-    """Return the vertices of the graphs that ship with gpukit, by the path of the edge list."""
-    from gpukit.datasets.catalogue import load_catalogue
-
-    return {one.shipped: one.n for one in load_catalogue().values() if one.shipped}
-
-
-def words(text: str, key: str) -> list[str]:
-    """Return the words of a command as a shell would split them, and none of what a shell would do with them.
-
-    Raises
-    ------
-    InputError
-        If quotes are left open, or there are control characters.
-    """
-    if not text.isprintable():
-        raise InputError(f"{key}: {text[:80]!r} has control characters; one line of words is needed")
-    try:
-        return shlex.split(text)
-    except ValueError as error:
-        raise InputError(f"{key}: {text[:80]!r}: {str(error).lower()}") from None
-
-
-def command_options(key: str, path: Sequence[str], given: Sequence[str]) -> dict[str, Any]:
-    """Return the options and arguments of a command of ``gpukit``, converted, without running it.
-
-    Raises
-    ------
-    InputError
-        If there is no such command or option, or a value is of the wrong kind.
-    """
-    import typer
-    from typer.main import get_command
-
-    from gpukit.cli.app import app
-
-    command, context, rest = get_command(app), None, [*path, *given]
-    try:
-        while hasattr(command, "resolve_command"):
-            context = type(command).context_class(command, info_name="gpukit", parent=context)
-            if not rest or rest[0].startswith("-"):
-                raise InputError(f"{key}: a command of gpukit is needed, as {' '.join(path)} …")
-            _, command, rest = command.resolve_command(context, rest)
-        context = type(command).context_class(command, info_name="gpukit", parent=context)
-        found, more, _ = command.make_parser(context).parse_args(list(rest))
-        if more:
-            raise InputError(f"{key}: {more[0][:60]!r} is no option; options begin with --")
-        for parameter in command.params:
-            if parameter.name in found:
-                found[parameter.name] = parameter.process_value(context, found[parameter.name])
-            elif parameter.required and parameter.name != "out":
-                raise InputError(f"{key}: {max(parameter.opts, key=len)} is missing")
-    except typer.TyperException as error:
-        raise InputError(f"{key}: {' '.join(error.format_message().split())[:300]}") from None
-    return found
+def vertices_of(value: Any) -> str:
+    """Return vertices of a configuration, one, a list, or a text as on the command line, as options take them."""
+    if not isinstance(value, list):
+        return str(value)
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(value)
+    return text.getvalue()

@@ -11,8 +11,8 @@ from gpukit.api.results import another_graph
 from gpukit.api.spread import RUNS, cascades, measure
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.options import GraphArgument, MetricsOption, argument, option
-from gpukit.cli.vertices import content_of, is_vertex_id, listed_vertices, vertex_list
+from gpukit.cli.options import GraphArgument, MetricsOption, TargetsOption, argument, option
+from gpukit.cli.vertices import content_of, is_vertex_id, listed_vertices, vertex_list, vertex_weights
 from gpukit.errors import ComparisonFailed, InputError, UsageError
 from gpukit.files import missing
 from gpukit.parameters.option import Option
@@ -46,6 +46,8 @@ def spread(
     ] = None,
     max_runs: Annotated[int | None, option("--max-runs N", "Most cascades for --error; 4,194,304 by default.")] = None,
     prefixes: Annotated[str | None, option("--prefixes A,B,…", "Also the spread of the first A, B, … seeds.")] = None,
+    clip: Annotated[bool, option("--clip", "Leave out prefixes that are longer than the list of seeds.")] = False,
+    targets: TargetsOption = None,
     out: MetricsOption = None,
 ) -> None:
     """Estimate the expected spread of seeds by forward Monte Carlo.
@@ -69,7 +71,11 @@ def spread(
         else:
             rounds = [vertex_list(ids, "--ids", graph)]
             run.params["ids"] = graph.original(rounds[0]).tolist()
-    artifact, points, reached = measure(run, rounds, sizes, model=model, runs=runs, error=error, max_runs=max_runs)
+        if clip:
+            sizes = run.params["prefixes"] = [size for size in sizes if size <= len(rounds[0])]
+        weights, decimals = (None, 0) if targets is None else vertex_weights(targets, graph, run.inputs)
+    how: dict[str, Any] = {"targets": weights, "decimals": decimals, "error": error, "max_runs": max_runs}
+    artifact, points, reached = measure(run, rounds, sizes, model=model, runs=runs, **how)
     if run.out is not None:
         run.put(artifact)
     runs = points[-1]["runs"]

@@ -13,7 +13,7 @@ import typer
 from gpukit.api.results import check_name
 from gpukit.device.select import look_for_gpus
 from gpukit.parameters.kpar import Length
-from gpukit.parameters.option import EXPERT, SEED, Option, Parameter
+from gpukit.parameters.option import ABLATIONS, EXPERT, SEED, Option, Parameter
 
 
 def option(spec: str, text: str, **more: Any) -> Any:
@@ -36,6 +36,18 @@ def typer_type(one: Parameter) -> Any:
 def default_of(one: Parameter) -> Any:
     """Return the default of a parameter as Typer shows it."""
     return (one.option.none if one.default is None else str(one.default)) if one.option.none else one.default
+
+
+def words_of(one: Parameter, value: Any) -> list[str]:
+    """Return the words by which a command is told a value of a parameter; None, and a default ablation, need none."""
+    if value is None or (one.option.panel == ABLATIONS and value == one.default):
+        return []
+    name = f"-{one.name}" if len(one.name) == 1 else one.option.names or f"--{one.name.replace('_', '-')}"
+    on, _, off = name.partition("/")
+    if one.kind is bool:
+        word = on if value else off
+        return [word] if word else []
+    return [on, str(value)]
 
 
 def argument(name: str | None, text: str) -> Any:

@@ -41,7 +41,7 @@ class Params(Parameters):
     """
 
     model: Annotated[Context, Option("What counts as a circle.")] = "truss"
-    k: Annotated[int, Option("Threshold of the model.", metavar="K")] = 4
+    k: Annotated[int, Option("Threshold of the model.", metavar="K", workflow=True)] = 4
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -82,7 +82,7 @@ class Params(Parameters):
 
     k: Annotated[
         int | None,
-        Option("Number of seeds (of each round); or give a budget.", metavar="K", vertices=True),
+        Option("Number of seeds (of each round); or give a budget.", metavar="K", vertices=True, workflow=True),
     ] = None
     epsilon: Annotated[
         float,
@@ -135,6 +135,7 @@ class Params(Parameters):
             ge=0,
             lt=2**40,
             panel=EXPERT,
+            workflow=True,
         ),
     ] = None
     seed: Seed = 0

@@ -45,22 +45,41 @@ class Text(Parameters):
 
     sep: Annotated[
         str | None,
-        Option("What stands between columns; found by looking by default.", metavar="space|tab|comma|semicolon|C"),
+        Option(
+            "What stands between columns; found by looking by default.",
+            metavar="space|tab|comma|semicolon|C",
+            workflow=True,
+        ),
     ] = None
     header: Annotated[
         bool | None,
-        Option("The first line names the columns; found by looking by default.", names="--header/--no-header"),
+        Option(
+            "The first line names the columns; found by looking by default.",
+            names="--header/--no-header",
+            workflow=True,
+        ),
     ] = None
     columns: Annotated[
         str | None,
-        Option("The columns to read, by name or by number from 1.", metavar="SOURCE,TARGET[,WEIGHT]"),
+        Option("The columns to read, by name or by number from 1.", metavar="SOURCE,TARGET[,WEIGHT]", workflow=True),
     ] = None
-    ids: Annotated[Ids | None, Option("Whole numbers or names; as in the first edge by default.")] = None
-    format: Annotated[str | None, Option(command=False)] = None
-    comment: Annotated[str | None, Option("What a comment begins with; # and % by default.", metavar="C|none")] = None
+    ids: Annotated[Ids | None, Option("Whole numbers or names; as in the first edge by default.", workflow=True)] = None
+    format: Annotated[
+        str | None,
+        Option(
+            "The format, of those that `gpukit graph import --format list` shows; found by looking by default.",
+            command=False,
+            workflow=True,
+        ),
+    ] = None
+    comment: Annotated[
+        str | None, Option("What a comment begins with; # and % by default.", metavar="C|none", workflow=True)
+    ] = None
     skip_bad: Annotated[
         int | None,
-        Option("Skip up to N lines that are no edges, and say which; none by default.", metavar="N", ge=0),
+        Option(
+            "Skip up to N lines that are no edges, and say which; none by default.", metavar="N", ge=0, workflow=True
+        ),
     ] = None
     decimal: Annotated[
         Decimal | None, Option("What the decimals of weights begin with; a point by default.", metavar=".|,")
@@ -68,8 +87,8 @@ class Text(Parameters):
     sheet: Annotated[
         str | None, Option("The sheet of a workbook; its only one that holds something by default.", metavar="NAME")
     ] = None
-    fold_case: Annotated[bool, Option("Read names in lower case.")] = False
-    strip: Annotated[bool, Option("Read runs of blanks inside names as one blank.")] = False
+    fold_case: Annotated[bool, Option("Read names in lower case.", workflow=True)] = False
+    strip: Annotated[bool, Option("Read runs of blanks inside names as one blank.", workflow=True)] = False
 
 
 @dataclass(frozen=True)

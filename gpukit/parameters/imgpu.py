@@ -36,7 +36,13 @@ class Params(Parameters):
     k: Annotated[int, Option("Number of seeds.", metavar="K", vertices=True)]
     worlds: Annotated[
         int | None,
-        Option("Number of live-edge worlds; by default as many as the choice needs.", metavar="R", ge=2, lt=2**31),
+        Option(
+            "Number of live-edge worlds; by default as many as the choice needs.",
+            metavar="R",
+            ge=2,
+            lt=2**31,
+            workflow=True,
+        ),
     ] = None
     fresh: Annotated[
         bool, Option("New worlds for every seed, or the same worlds for all.", names="--fresh/--fixed")

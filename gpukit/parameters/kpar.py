@@ -67,9 +67,9 @@ class Params(Parameters):
         float,
         Option("Relative error, {range}.", metavar="E", gt=0, le=0.5, because=": the bounds need it", workflow=True),
     ] = 0.5
-    weighted: Annotated[bool, Option("Take edges in proportion to their weights (`graph import --weights file`).")] = (
-        False
-    )
+    weighted: Annotated[
+        bool, Option("Take edges in proportion to their weights (`graph import --weights file`).", workflow=True)
+    ] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

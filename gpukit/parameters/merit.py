@@ -24,6 +24,7 @@ Batch = Annotated[
         metavar="B",
         short="-b",
         vertices=True,
+        workflow=True,
     ),
 ]
 

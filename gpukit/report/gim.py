@@ -6,7 +6,7 @@ from typing import Any
 
 from gpukit.report import records
 from gpukit.report.figure import draw_bars, draw_curves
-from gpukit.report.parts import Curve, Parts, curve_of, rival_of
+from gpukit.report.parts import Curve, Parts, curve_of, named, rival_of, sizes_of
 from gpukit.report.records import Fields, Row, of
 from gpukit.report.style import GRID, METHODS, MODELS, MUTED, SERIES
 from gpukit.report.text import vertex
@@ -17,7 +17,7 @@ PHASES = ("sampling", "selection", "load")
 
 RUN: Fields = {
     **records.SIZE,
-    "k": (int, "params.k"),
+    "k": (int, lambda record: record["params"]["k"] or len(record["seeds"])),  # none where a budget says how many
     "epsilon": (float, "params.epsilon"),
     "bound": (str, "params.bound"),
     "sampler": (str, "params.sampler"),
@@ -100,7 +100,7 @@ def plot_spread(rows: list[Row], graph: str, model: str, path: str) -> None:
         If the table has no such instance, or matplotlib is not installed.
     """
     chosen = records.rows_of(rows, graph, model)
-    draw_curves(path, f"spread-{graph}-{model}", f"{graph}, {MODELS.get(model, model)}", chosen, METHODS)
+    draw_curves(path, f"spread-{graph}-{model}", f"{graph}, {MODELS.get(model, model)}", chosen, named(METHODS, chosen))
 
 
 def plot_runtime(rows: list[Row], path: str) -> None:
@@ -141,6 +141,7 @@ def section(parts: Parts) -> dict[str, Any]:
                 "run": run,
                 "model": MODELS.get(model, model),
                 "curve": curve,
+                "sizes": sizes_of(curve),
                 "seeds": of(seeds, graph=graph, model=model),
                 "reached": {point["k"]: point for point in curve[0]["points"]},
                 "figure": parts.figure(f"spread/{graph}/{model}"),

@@ -6,7 +6,7 @@ from typing import Any
 from gpukit.errors import InputError
 from gpukit.report import records
 from gpukit.report.figure import draw, draw_bars, draw_curves, name_axes
-from gpukit.report.parts import Curve, Parts, curve_of, rival_of
+from gpukit.report.parts import Curve, Parts, curve_of, named, rival_of, sizes_of
 from gpukit.report.records import Fields, Kind, Row, of
 from gpukit.report.style import SERIES, SIMULATORS, SWITCHES
 
@@ -86,7 +86,7 @@ def plot(rows: list[Row], graph: str, view: str, path: str) -> None:
     chosen = records.rows_of(rows, graph)
     name = f"imgpu-{view}-{graph}"
     if view == "spread":
-        draw_curves(path, name, f"{graph}, independent cascade", chosen, SIMULATORS, columns=2)
+        draw_curves(path, name, f"{graph}, independent cascade", chosen, named(SIMULATORS, chosen), columns=2)
     elif view == "time":
         axis = "time until the k-th is chosen, s"
         draw_curves(path, name, graph, chosen, SIMULATORS, value="time_s", axis=axis, error="", columns=2)
@@ -126,6 +126,7 @@ def section(parts: Parts) -> dict[str, Any]:
                 "run": own["fixed"],
                 "methods": [{"name": name, **own[method]} for method, name in SIMULATORS.items() if method in own],
                 "curve": curve,
+                "sizes": sizes_of(curve),
                 "seeds": of(parts.rows("imgpu-times"), graph=graph, method="fixed"),
                 "reached": {point["k"]: point for point in curve[0]["points"]},
                 "quickest": _quickest([own[method] for method in SIMULATORS if method in own]),

@@ -118,7 +118,7 @@ def write_page(
         graphs=list(dict.fromkeys(row["graph"] for row in every if row.get("graph") and _measured(row))),
         devices=sorted({device_name(row) for row in every if "device_name" in row}),
         artifacts=parts.rows("artifacts"),
-        configuration=json.dumps(configuration, indent=2).split("\n") if configuration else [],
+        configuration=json.dumps(_given(configuration), indent=2).split("\n") if configuration else [],
         versions={"gpukit": __version__, "Python": platform.python_version()} | _versions(),
     )
     write_text(path, text)
@@ -175,6 +175,13 @@ def _answers(found: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
 def _shown(value: Any) -> Any:
     """Return what stands on the page; an SVG element stays as it is."""
     return printable(value) if type(value) is str else value
+
+
+def _given(part: Any) -> Any:
+    """Return a part of a configuration without the keys that nothing is said of."""
+    if isinstance(part, Mapping):
+        return {key: _given(value) for key, value in part.items() if value is not None}
+    return [_given(value) for value in part] if isinstance(part, list) else part
 
 
 def _measured(row: Row) -> bool:

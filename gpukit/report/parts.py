@@ -65,7 +65,13 @@ def _inline(path: str, prefix: str) -> str:
 
 
 Curve = list[dict[str, Any]]
-"""Methods in the order of the legend: ``method``, ``name``, and ``points`` with the columns of a spread by rising k."""
+"""Methods in the order of the legend: ``method``, ``name``, ``points`` with the columns of a spread by rising k, and
+``at``, the same by k."""
+
+
+def named(methods: Mapping[str, str], rows: list[Row]) -> Mapping[str, str]:
+    """Return the names of methods, with those of seeds that the user named behind them."""
+    return {**methods, **{row["method"]: row["method"] for row in rows if row["method"] not in methods}}
 
 
 def curve_of(spread: list[Row], methods: Mapping[str, str], called: str, where: str) -> Curve:
@@ -85,37 +91,43 @@ def curve_of(spread: list[Row], methods: Mapping[str, str], called: str, where: 
     Raises
     ------
     InputError
-        If the system's own method was not evaluated, or another one at other numbers of seeds.
+        If the system's own method was not evaluated.
     """
+    methods = named(methods, spread)
     curve: Curve = [
-        {"method": method, "name": methods[method], "points": points} for _, method, points in lines_of(spread, methods)
+        {"method": method, "name": methods[method], "points": points, "at": {point["k"]: point for point in points}}
+        for _, method, points in lines_of(spread, methods)
     ]
     own = next(iter(methods))
     own_called = {"method": own, "name": methods[own]}[called]
     if not curve or curve[0]["method"] != own:
         raise InputError(f"the table of spreads has no rows of {own_called} {where}")
-    asked = [point["k"] for point in curve[0]["points"]]
-    for other in curve[1:]:
-        if [point["k"] for point in other["points"]] != asked:
-            raise InputError(f"{other[called]} and {own_called} differ in the numbers of seeds evaluated {where}")
     return curve
 
 
+def sizes_of(curve: Curve) -> list[int]:
+    """Return the numbers of seeds at which any method was evaluated."""
+    return sorted({k for method in curve for k in method["at"]})
+
+
 def rival_of(curve: Curve) -> dict[str, Any]:
-    """Compare a system with the best other method, at the most seeds.
+    """Compare a system with the best other method, at the most seeds for which there is one.
 
     Returns
     -------
     dict
-        ``best``: the system's last point; ``rival``: name of the best other method, or None. With one ``point``, its
-        last one; ``gain``, the vertices that the system reaches more; ``measurable``, whether that exceeds two standard
-        errors.
+        ``best``: the system's point there; ``rival``: name of the best other method, or None. With one ``point``, its
+        own there; ``gain``, the vertices that the system reaches more; ``measurable``, whether that exceeds two
+        standard errors.
     """
-    best = curve[0]["points"][-1]
-    if not curve[1:]:
+    own = curve[0]
+    shared = [k for k in own["at"] if any(k in method["at"] for method in curve[1:])]
+    best = own["at"][max(shared)] if shared else own["points"][-1]
+    if not shared:
         return {"best": best, "rival": None}
-    rival = max(curve[1:], key=lambda method: method["points"][-1]["spread_vertices"])
-    point = rival["points"][-1]
+    rivals = [method for method in curve[1:] if best["k"] in method["at"]]
+    rival = max(rivals, key=lambda method: method["at"][best["k"]]["spread_vertices"])
+    point = rival["at"][best["k"]]
     gain = best["spread_vertices"] - point["spread_vertices"]
     error = math.hypot(best["stderr_vertices"], point["stderr_vertices"])
     return {"best": best, "rival": rival["name"], "point": point, "gain": gain, "measurable": abs(gain) > 2 * error}

@@ -68,6 +68,30 @@ def test_record_and_artifact(capsys, folder, graph):
     assert (folder / "M.h5").read_bytes() == before
 
 
+def test_prefixes_beyond_the_seeds_are_left_out_on_request(capsys, folder, graph):
+    (folder / "mine.txt").write_text("\n".join(map(str, graph.original([4, 0, 9]))) + "\n")
+    words = (folder / "G.h5", "--seeds", folder / "mine.txt", "--runs", 100, "--prefixes", "1,2,7")
+    code, _, err = _run(capsys, *words)
+    assert code == 2 and "prefixes go up to 7, and there are 3 seeds" in err
+    record = _json(capsys, *words, "--clip", "--out", folder / "M.h5")
+    assert [point["k"] for point in record["curve"]] == [1, 2, 3] and record["params"]["prefixes"] == [1, 2]
+    _json(capsys, *words[:-1], "1,2", "--out", folder / "same.h5")
+    assert (folder / "M.h5").read_bytes() == (folder / "same.h5").read_bytes()
+
+
+def test_targets_are_what_vertices_count_for(capsys, folder, graph):
+    weights = np.zeros(graph.n, np.int64)
+    weights[[1, 2, 3]] = 25, 100, 1
+    (folder / "T.txt").write_text(
+        "".join(f"{v} {w / 100}\n" for v, w in zip(graph.original([1, 2, 3]), (25, 100, 1), strict=True))
+    )
+    words = (folder / "G.h5", "--ids", ",".join(map(str, graph.original([4, 0]))), "--runs", 200, "--seed", 7)
+    record = _json(capsys, *words, "--prefixes", "1", "--targets", folder / "T.txt")
+    curve = forward_curve(graph, [4, 0], [1, 2], runs=200, seed=7, targets=weights)
+    assert [point["spread"] for point in record["curve"]] == [one.spread / 100 for one in curve]
+    assert [point["stderr"] for point in record["curve"]] == [one.stderr / 100 for one in curve]
+
+
 def test_ids_and_text_files(capsys, folder, graph):
     first, second = (int(original) for original in graph.original([4, 9]))
     expected = forward_spread(graph, [4, 9], model="lt", runs=300)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpukit.cli.configuration import words
+from gpukit.cli.config_graphs import words
 from gpukit.cli.graph_sizes import Size, size_of
 from gpukit.graph.memory import UNEQUAL_BYTES
 

@@ -246,9 +246,22 @@ def test_page_needs_every_figure_and_method(tables, tmp_path):
         write_page(out, {"artifacts": contents["artifacts"]}, figures)
     with pytest.raises(InputError, match="is not an SVG file"):
         write_page(out, contents, figures | {"spread/toy/ic": tables["runs"]})
-    with pytest.raises(InputError, match="degree and gim differ in the numbers of seeds"):
-        spread = [row for row in contents["spread"] if (row["method"], row["k"]) != ("degree", 1)]
-        write_page(out, contents | {"spread": spread}, figures)
+
+
+def test_page_shows_seeds_of_ones_own_beside_the_methods(tables, tmp_path):
+    """By their name, where they were evaluated, and compared with gIM at a number of seeds that both have."""
+    spread = read_table("spread", tables["spread"])
+    (one,) = (row for row in spread if (row["method"], row["k"]) == ("gim", 1))
+    mine = one | {"method": "mine", "spread_vertices": one["spread_vertices"] / 1.5}
+    write_table("spread", [row for row in spread if row["method"] == "gim"] + [mine], tables["spread"])
+    text = page(tables, tmp_path)
+    head, body = re.search(r"(<tr><th scope=.col.>seeds.*?</tr>).*?<tbody>(.*?)</tbody>", text, re.DOTALL).groups()
+    assert re.findall(r"<th[^>]*>(.*?)</th>", head) == ["seeds", "gIM", "mine"]
+    cells = [re.findall(r"<td>(.*?)</td>", row) for row in body.split("</tr>")[:2]]
+    assert cells[0][1].startswith("40.0") and cells[1][1] == "–"
+    assert "50 % more than the best simple rule, mine" in " ".join(text.split())
+    plot_spread(read_table("spread", tables["spread"]), "toy", "ic", str(tmp_path / "x.svg"))
+    assert ">mine<" in (tmp_path / "x.svg").read_text()
 
 
 def test_run_without_an_estimate_of_its_spread(tables, tmp_path):

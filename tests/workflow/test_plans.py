@@ -68,6 +68,7 @@ MEASURES = {
 MEASURE = {"command": "papers bench diversity --methods extract --repeat 3", "items": ["table-4"]}
 CONFIGURATIONS = {"demo": DEMO, "cells": CELLS, "measures": MEASURES}
 
+NAMED = {"name": "tiny", "edges": "named.txt", "undirected": True, "weights": "file", "models": ["ic", "lt"]}
 WARM_UPS = {
     *("warm_up", "imgpu_warm_up", "imgpu_baseline_warm_up", "kpar_warm_up", "merit_warm_up", "diversity_warm_up"),
     "evaluate_warm_up",
@@ -85,6 +86,7 @@ EXPECTED = {
     "Config.cuda_env": ("demo", "cuda_env", "cuda12", set()),
     "Config.graphs": ("demo", "graphs", [*DEMO["graphs"], {"name": "more", "edges": "other.txt"}], {"import_graph"}),
     "Config.baselines": ("demo", "baselines", ["degree"], {"evaluate_spread"}),
+    "Config.seeds": ("demo", "seeds", {"mine": "told.txt"}, {"evaluate_spread", "evaluate_worlds"}),
     "Config.paper": ("cells", "paper", "", {"import_graph"} | WARM_UPS - {"warm_up", "evaluate_warm_up"}),
     "Config.scale": ("cells", "scale", "small", {"generate_graph"}),
     "Config.data": ("cells", "data", "real", {"fetch_graph"}),
@@ -105,6 +107,15 @@ EXPECTED = {
     "GraphEntry.weights": ("demo", "graphs.0.weights", "const:0.1", {"import_graph"}),
     "GraphEntry.scale": ("demo", "graphs.0.scale", "in-sum", {"import_graph"}),
     "GraphEntry.parallel_edges": ("demo", "graphs.0.parallel_edges", "combine", {"import_graph"}),
+    "GraphEntry.sep": ("demo", "graphs.0.sep", "space", {"import_graph"}),
+    "GraphEntry.header": ("demo", "graphs.0.header", False, {"import_graph"}),
+    "GraphEntry.columns": ("demo", "graphs.0.columns", "1,2,3", {"import_graph"}),
+    "GraphEntry.ids": ("demo", "graphs.0.ids", "text", {"import_graph"}),
+    "GraphEntry.format": ("demo", "graphs.0.format", "edges", {"import_graph"}),
+    "GraphEntry.comment": ("demo", "graphs.0.comment", "none", {"import_graph"}),
+    "GraphEntry.skip_bad": ("demo", "graphs.0.skip_bad", 2, {"import_graph"}),
+    "GraphEntry.fold_case": ("demo", "graphs.0", NAMED | {"fold_case": True}, {"import_graph"}),
+    "GraphEntry.strip": ("demo", "graphs.0", NAMED | {"strip": True}, {"import_graph"}),
     "GraphEntry.systems": ("demo", "graphs.0.systems", ["kpar"], {"figures", "table_artifacts"}),
     "GraphEntry.models": ("demo", "graphs.0.models", ["ic"], SHORTER),
     "Gim.k": ("demo", "gim.k", 4, {"gim_baseline", "gim_run", "gim_select", "imgpu_baseline", "imgpu_run"}),
@@ -112,6 +123,11 @@ EXPECTED = {
     "Gim.bound": ("demo", "gim.bound", "imm", {"gim_run"}),
     "Gim.min_sets": ("demo", "gim.min_sets", 1, {"gim_run"}),
     "Gim.sampler": ("demo", "gim.sampler", "scan", {"gim_run", "gim_sample"}),
+    "Gim.include": ("demo", "gim.include", [0, 4], {"gim_run"}),
+    "Gim.exclude": ("demo", "gim.exclude", "told.txt", {"gim_run"}),
+    "Gim.targets": ("demo", "gim.targets", "told.txt", {"gim_run"}),
+    "Gim.costs": ("demo", "gim", {"k": 3, "costs": "told.txt", "budget": 5}, {"gim_run", "evaluate_worlds"}),
+    "Gim.budget": ("demo", "gim.budget", 5, {"gim_run", "evaluate_worlds"}),
     "Evaluate.prefixes": ("demo", "evaluate.prefixes", [1, 2], {"evaluate_spread", "evaluate_worlds"}),
     "Evaluate.error": ("demo", "evaluate.error", 0, {"evaluate_spread", "evaluate_worlds"}),
     "Evaluate.runs": ("demo", "evaluate.runs", 7, {"evaluate_spread", "evaluate_worlds"}),
@@ -122,9 +138,11 @@ EXPECTED = {
     "Kpar.alpha": ("demo", "kpar.alpha", 0.3, {"kpar_baseline", "kpar_rank", "kpar_truth"}),
     "Kpar.epsilon": ("demo", "kpar.epsilon", 0.3, {"kpar_baseline", "kpar_index"}),
     "Kpar.sources": ("demo", "kpar.sources", 9, {"kpar_baseline", "kpar_query", "kpar_query_part", "kpar_truth"}),
+    "Kpar.weighted": ("demo", "kpar.weighted", True, {"kpar_baseline", "kpar_rank", "kpar_truth"}),
     "Kpar.baselines": ("demo", "kpar.baselines", ["fora", "monte-carlo"], {"kpar_baseline"}),
     "Merit.eta": ("demo", "merit.eta", [14], {"merit_run"}),
     "Merit.batch": ("demo", "merit.batch", 3, {"merit_run"}),
+    "Merit.costs": ("demo", "merit.costs", "told.txt", {"merit_run"}),
     "Merit.epsilon": ("demo", "merit.epsilon", 0.3, {"merit_run"}),
     "Merit.worlds": ("demo", "merit.worlds", 4, {"merit_run"}),
     "Merit.policies": ("demo", "merit.policies", ["coupled"], SHORTER),
@@ -173,8 +191,9 @@ class Folder:
 
     def __init__(self, path, config):
         self.path, self.config = path, config
-        for name in ("tiny.txt", "other.txt"):
+        for name in ("tiny.txt", "other.txt", "told.txt"):
             (path / name).write_text("".join(f"{v} {v + 1} 0.5\n" for v in range(20)))
+        (path / "named.txt").write_text("".join(f"a{v} a{v + 1} 0.5\n" for v in range(20)))
         _, outputs, _ = self.plan(config)
         for output in outputs:
             (path / output).parent.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,8 @@ from functools import cache
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
-from gpukit.cli.configuration import lacking
+from gpukit.cli.config_graphs import find_file, lacking
+from gpukit.cli.configuration import options_of, vertices_of
 from gpukit.cli.graph_sizes import size_of
 from gpukit.device.select import detect, package_problem
 
@@ -36,8 +37,9 @@ if PAPER == "kpar":  # a scale may ask for less; to ask again changes nothing
     config["kpar"]["k"] = thinned(config["kpar"]["k"])
     config["kpar"]["baselines"] = SCALE["baselines"] or config["kpar"]["baselines"]
 REPEATS = range(SCALE.get("repeats", 1))
-METHODS = ["gim", *config["baselines"]]
-SIMULATORS = [*config["imgpu"]["modes"], *config["imgpu"]["baselines"]]
+OWN_SEEDS = {name: str(find_file(path, PLACES) or path) for name, path in config["seeds"].items()}
+METHODS = ["gim", *config["baselines"], *OWN_SEEDS]
+SIMULATORS = [*config["imgpu"]["modes"], *config["imgpu"]["baselines"], *OWN_SEEDS]
 
 
 def on(system):
@@ -115,7 +117,7 @@ shell.prefix(f"set -euo pipefail; {own}")
 wildcard_constraints:
     graph="|".join(map(re.escape, GRAPHS)),
     model="ic|lt",
-    method="|".join(dict.fromkeys([*METHODS, *SIMULATORS, *SCALE.get("measures", [])])),
+    method="|".join(map(re.escape, dict.fromkeys([*METHODS, *SIMULATORS, *SCALE.get("measures", [])]))),
     shard="[0-9]+",
     part="[0-9]+",
     k="[0-9]+",

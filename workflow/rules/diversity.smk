@@ -1,4 +1,4 @@
-SEARCH_OPTIONS = ["-k", config["diversity"]["k"], "-t", config["diversity"]["t"]]
+SEARCH_OPTIONS = [*options_of(config, "diversity"), "-t", config["diversity"]["t"]]
 
 if CIRCLES:
     TABLES["diversity-runs"] = by_label("<results>/diversity/{}/{}.json", CIRCLES)

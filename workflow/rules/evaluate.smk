@@ -1,4 +1,9 @@
-SPREAD_OPTIONS = ["--prefixes", ",".join(map(str, config["evaluate"]["prefixes"])), *until(), "--seed", config["seed"]]
+TARGETS, TARGET_FILES = given("gim", "targets")
+SPREAD_OPTIONS = [
+    *("--prefixes", ",".join(map(str, config["evaluate"]["prefixes"]))),
+    *["--clip"] * bool(OWN_SEEDS or LIMITED),  # how many seeds there are is not known yet
+    *(*until(), "--seed", config["seed"]),
+]
 CHECK_OPTIONS = ["--sample", config["diversity"]["check"], "--seed", config["seed"]]
 
 
@@ -8,6 +13,7 @@ rule evaluate_spread:
         graph="<results>/graphs/{graph}.h5",
         seeds=lambda wildcards: [seeds(wildcards, method) for method in METHODS],
         warm="<results>/warm-up/metrics.h5",
+        given=TARGET_FILES,
     output:
         metrics=[f"<results>/spread/{{graph}}/{{model}}/{method}.h5" for method in METHODS],
         records=[f"<results>/spread/{{graph}}/{{model}}/{method}.json" for method in METHODS],

@@ -6,6 +6,12 @@ SIMPLE = [
 
 # To test every edge is an ablation.
 GIM, SAMPLER = ("papers gim", "--sampler scan") if config["gim"]["sampler"] == "scan" else ("gim", "")
+GIM_LIMITS, GIM_FILES = given("gim", "include", "exclude", "targets", "costs", "budget")
+LIMITED = config["gim"]["budget"] is not None
+GIM_OPTIONS = [
+    *options_of({"gim": config["gim"] | {"k": None if LIMITED else config["gim"]["k"]}}, "gim"),
+    *GIM_LIMITS,
+]
 BASELINE_OPTIONS = ["-k", config["gim"]["k"], "--seed", config["seed"]]
 
 if INSTANCES:
@@ -59,6 +65,7 @@ rule gim_run:
     input:
         graph="<results>/graphs/{graph}.h5",
         warm="<results>/warm-up/seeds.h5",
+        given=GIM_FILES,
     output:
         seeds="<results>/seeds/{graph}/gim-{model}.h5",
         record="<results>/runs/{graph}/gim-{model}.json",
@@ -76,19 +83,14 @@ rule gim_run:
         mem_mb=memory(8000),
         runtime="1h",
     params:
-        k=config["gim"]["k"],
-        epsilon=config["gim"]["epsilon"],
-        bound=config["gim"]["bound"],
-        min_sets=config["gim"]["min_sets"],
-        sampler=SAMPLER,
+        options=GIM_OPTIONS,
         seed=config["seed"],
     message:
-        "gIM: {params.k} seeds of {wildcards.graph} under {wildcards.model}"
+        "gIM: seeds of {wildcards.graph} under {wildcards.model}"
     shell:
         f"python -m gpukit {GIM} run"
-        " {input.graph:q} --out {output.seeds:q} -k {params.k} --epsilon {params.epsilon}"
-        " --model {wildcards.model} --bound {params.bound} --min-sets {params.min_sets} {params.sampler}"
-        " --seed {params.seed}"
+        " {input.graph:q} --out {output.seeds:q} {params.options:q}"
+        " --model {wildcards.model} --seed {params.seed}"
         " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
 
 

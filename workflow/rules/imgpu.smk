@@ -15,7 +15,7 @@ if SIMULATED:
     chosen_by = [(graph, method) for graph in SIMULATED for method in SIMULATORS]
     CHOICES = by_label(
         "<results>/seeds/{}/{}",
-        [one for one in chosen_by if one[1] not in ("gim", "degree", "degree-discount", "random")],
+        [one for one in chosen_by if one[1] not in ("gim", "degree", "degree-discount", "random", *OWN_SEEDS)],
     )
     TABLES["imgpu-runs"] = TABLES["imgpu-times"] = {label: f"{path}.json" for label, path in CHOICES.items()}
     TABLES["imgpu-spread"] = by_label("<results>/spread/{}/worlds/{}.h5", chosen_by)

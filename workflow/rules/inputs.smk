@@ -1,5 +1,5 @@
 # What jobs are made of, and options that follow from their wildcards.
-from gpukit.cli.configuration import find_edges
+from gpukit.cli.config_graphs import find_edges
 from gpukit.cli.edge_lists import digest_of, is_made_of
 
 GRAPH_FOLDER = Path(config["results"]) / "graphs"
@@ -30,11 +30,23 @@ def import_options(wildcards):
     fetched = ["--dataset", entry["fetch"]] if entry["fetch"] else []
     scaled = ["--scale", entry["scale"]] if entry["scale"] else []
     scaled += ["--parallel-edges", entry["parallel_edges"]] if entry["parallel_edges"] else []
+    scaled += options_of(entry, "graphs")
     return ["--weights", entry["weights"], *scaled, *fetched, *["--undirected"] * entry["undirected"]]
+
+
+def given(section, *names):
+    """Return options of a section that name vertices or files, and those files."""
+    asked = {name: value for name in names if (value := config[section][name]) is not None}
+    found = {name: find_file(value, PLACES) for name, value in asked.items() if isinstance(value, str)}
+    files = {name: str(path) for name, path in found.items() if path is not None}
+    texts = {name: vertices_of(value) for name, value in asked.items()} | files
+    return [word for name, text in texts.items() for word in (f"--{name}", text)], list(files.values())
 
 
 def seeds(wildcards, method, model=""):
     """Return the seed set that a method chose; gIM's choice depends on the diffusion model."""
+    if method in OWN_SEEDS:
+        return OWN_SEEDS[method]
     suffix = f"-{model or wildcards.model}" if method == "gim" else ""
     return f"<results>/seeds/{wildcards.graph}/{method}{suffix}.h5"
 
@@ -46,8 +58,8 @@ def until():
 
 
 def spread_commands(wildcards, input, output):
-    """Return the lines that simulate what each set of seeds reaches."""
-    model = wildcards.get("model", "ic")
+    """Return the lines that simulate what each set of seeds reaches; IMGPU knows no targets."""
+    model, targets = wildcards.get("model", "ic"), TARGETS if "model" in wildcards.keys() else []
     return lines(
         [
             [
@@ -59,6 +71,7 @@ def spread_commands(wildcards, input, output):
                 "--model",
                 model,
                 *SPREAD_OPTIONS,
+                *targets,
                 "--out",
                 out,
                 "--json",

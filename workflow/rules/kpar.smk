@@ -1,13 +1,18 @@
-# A query from a vertex that no edge leaves is no query that a paper times.
-QUERIES = ["--random", config["kpar"]["sources"], *["--out-edges"] * bool(PAPER)]
+# What queries start from: so many random vertices, or those of a file, which lists what a configuration lists. A query
+# from a vertex that no edge leaves is no query that a paper times.
+SOURCES, SOURCE_FILES = config["kpar"]["sources"], []
+QUERIES = ["--random", SOURCES, *["--out-edges"] * bool(PAPER)]
+if not isinstance(SOURCES, int):
+    SOURCE_FILES = [
+        str(find_file(SOURCES, PLACES) or SOURCES) if isinstance(SOURCES, str) else "<results>/kpar/sources.txt"
+    ]
+    QUERIES = ["--sources", SOURCE_FILES[0].replace("<results>", config["results"])]
 REPEATED = ["--repeat", len(REPEATS)] if len(REPEATS) > 1 else []
 # The paper has no second look.
 DEPTH = ["--depth", "auto"] if PAPER == "kpar" else []
 QUERY_OPTIONS = [*QUERIES, "--seed", config["seed"], *REPEATED, *DEPTH]
-RANKING_OPTIONS = [
-    *(*QUERIES, "--alpha", config["kpar"]["alpha"]),
-    *("--epsilon", config["kpar"]["epsilon"], "--seed", config["seed"]),
-]
+RANKING_OPTIONS = [*QUERIES, *options_of(config, "kpar"), "--seed", config["seed"]]
+WALK_OPTIONS = options_of(config, "kpar", "alpha", "weighted")
 
 RANKING_WORDS = {
     "fora": ["--method", "fora"],
@@ -50,6 +55,7 @@ if RANKED:
         for quantity in ("time",)
     }
     ARTIFACTS += [f"<results>/kpar/{graph}/rank.h5" for graph in RANKED] + list(INDEXES.values())
+    ASIDE += ["<results>/kpar/sources.txt"] * isinstance(SOURCES, list)
     ARTIFACTS += [f"{path}.h5" for path in ANSWERS.values()]
 
 
@@ -104,6 +110,29 @@ rule kpar_warm_up:
         f"{BATCH} {WHERE} > {{log:q}} 2>&1"
 
 
+if isinstance(SOURCES, list):
+
+    rule kpar_sources:
+        output:
+            sources="<results>/kpar/sources.txt",
+        log:
+            "<logs>/kpar/sources.log",
+        benchmark:
+            "<benchmarks>/kpar/sources.tsv"
+        conda:
+            CPU_ENV
+        threads: 1
+        resources:
+            mem_mb=100,
+            runtime="5m",
+        params:
+            sources=[str(one) for one in SOURCES],
+        message:
+            "The sources of the queries"
+        shell:
+            "printf '%s\\n' {params.sources:q} > {output.sources:q} 2> {log:q}"
+
+
 rule kpar_rank:
     input:
         graph="<results>/graphs/{graph}.h5",
@@ -125,11 +154,11 @@ rule kpar_rank:
         mem_mb=memory(8000),
         runtime="1h",
     params:
-        alpha=config["kpar"]["alpha"],
+        options=WALK_OPTIONS,
     message:
         "PageRank of {wildcards.graph}"
     shell:
-        "python -m gpukit kpar rank {input.graph:q} --out {output.rank:q} --alpha {params.alpha}"
+        "python -m gpukit kpar rank {input.graph:q} --out {output.rank:q} {params.options}"
         " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
 
 
@@ -154,16 +183,15 @@ rule kpar_index:
         mem_mb=memory(8000),
         runtime="1h",
     params:
-        alpha=config["kpar"]["alpha"],
-        epsilon=config["kpar"]["epsilon"],
+        options=options_of(config, "kpar"),
         seed=config["seed"],
         command="kpar index",
         more="",
     message:
         "Inverted random walks of {wildcards.graph}"
     shell:
-        "python -m gpukit {params.command} {input.graph:q} --rank {input.rank:q} --out {output.index:q} --alpha {params.alpha}"
-        " --epsilon {params.epsilon} --seed {params.seed} {params.more}"
+        "python -m gpukit {params.command} {input.graph:q} --rank {input.rank:q} --out {output.index:q} {params.options}"
+        " --seed {params.seed} {params.more}"
         " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
 
 
@@ -172,6 +200,7 @@ rule kpar_query:
     input:
         graph="<results>/graphs/{graph}.h5",
         index="<results>/kpar/{graph}/index.h5",
+        sources=SOURCE_FILES,
     output:
         answers=[f"<results>/kpar/{{graph}}/kpar-{k}.h5" for k in config["kpar"]["k"]],
         records=[f"<results>/kpar/{{graph}}/kpar-{k}.json" for k in config["kpar"]["k"]],
@@ -192,7 +221,7 @@ rule kpar_query:
         asked=QUERY_OPTIONS,
         commands=query_commands,
     message:
-        f"kPAR on {{wildcards.graph}} from {config['kpar']['sources']} sources"
+        "kPAR on {wildcards.graph}"
     shell:
         f"{BATCH} {WHERE} > {{log:q}} 2>&1"
 
@@ -201,6 +230,7 @@ rule kpar_baseline:
     input:
         graph="<results>/graphs/{graph}.h5",
         warm="<results>/warm-up/kpar.h5",
+        sources=SOURCE_FILES,
     output:
         answers=[f"<results>/kpar/{{graph}}/{{ranking}}-{k}.h5" for k in config["kpar"]["k"]],
         records=[f"<results>/kpar/{{graph}}/{{ranking}}-{k}.json" for k in config["kpar"]["k"]],
@@ -238,6 +268,7 @@ rule kpar_baseline:
 rule kpar_truth:
     input:
         graph="<results>/graphs/{graph}.h5",
+        sources=SOURCE_FILES,
     output:
         answers="<results>/kpar/{graph}/truth.h5",
         record="<results>/kpar/{graph}/truth.json",
@@ -252,14 +283,13 @@ rule kpar_truth:
         mem_mb=memory(16000, copies=4),
         runtime="2h",
     params:
-        options=f"-k {max(config['kpar']['k'])} --alpha {config['kpar']['alpha']}",
-        sources=config["kpar"]["sources"],
+        options=["-k", max(config["kpar"]["k"]), *WALK_OPTIONS],
         queries=QUERIES,
         seed=config["seed"],
     message:
-        "Power method on {wildcards.graph} from {params.sources} sources"
+        "Power method on {wildcards.graph}"
     shell:
-        "python -m gpukit kpar truth {input.graph:q} {params.queries} {params.options} --seed {params.seed}"
+        "python -m gpukit kpar truth {input.graph:q} {params.queries:q} {params.options} --seed {params.seed}"
         " --out {output.answers:q} --device cpu --threads {threads} --json > {output.record:q} 2> {log:q}"
 
 

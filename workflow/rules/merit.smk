@@ -6,9 +6,10 @@ POLICIES = {
     "regenerate": (["papers", "merit", "run"], ["--update", "regenerate"]),
     "anew": (["papers", "merit", "run"], ["--update", "regenerate", "--fresh-ids"]),
 }
+COSTS, COST_FILES = given("merit", "costs")
 MERIT_OPTIONS = [
-    *("--batch", config["merit"]["batch"], "--epsilon", config["merit"]["epsilon"]),
-    *("--worlds", config["merit"]["worlds"], "--seed", config["seed"]),
+    *(*options_of(config, "merit"), "--worlds", config["merit"]["worlds"], "--seed", config["seed"]),
+    *(COSTS if config["merit"]["costs"] != "degree" else []),
 ]
 
 if CAMPAIGNS:
@@ -76,6 +77,7 @@ rule merit_run:
     input:
         graph="<results>/graphs/{graph}.h5",
         warm="<results>/warm-up/merit.h5",
+        given=COST_FILES,
     output:
         campaigns=[f"<results>/merit/{{graph}}/{{model}}/{{policy}}-{eta}.h5" for eta in ETAS],
         records=[f"<results>/merit/{{graph}}/{{model}}/{{policy}}-{eta}.json" for eta in ETAS],

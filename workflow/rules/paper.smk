@@ -171,8 +171,7 @@ use rule kpar_index as paper_kpar_uniform with:
     benchmark:
         "<benchmarks>/kpar/{graph}-uniform.tsv"
     params:
-        alpha=config["kpar"]["alpha"],
-        epsilon=config["kpar"]["epsilon"],
+        options=options_of(config, "kpar"),
         seed=config["seed"],
         command="papers kpar index",
         more="--uniform",

@@ -11,9 +11,9 @@ from dataclasses import MISSING
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, create_model
 
-from gpukit.parameters import diversity, gim, imgpu, kpar, merit
+from gpukit.parameters import diversity, gim, graph, imgpu, kpar, merit
 from gpukit.parameters.option import Parameters, declared
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,6 +23,11 @@ PAGE = ROOT / "docs/configuration.md"
 _NUMBER = r"[0-9]*\.?[0-9]+([eE]-?[0-9]+)?"
 
 Positive = Annotated[int, Field(ge=1, lt=2**31)]
+Vertices = Annotated[
+    str | int | list[int | str] | None,
+    WithJsonSchema({"type": ["string", "integer", "array", "null"], "items": {"type": ["string", "integer"]}}),
+]
+"""Vertices by their ids: one, a list, or a text as on the command line, which may name a file."""
 
 
 class Section(BaseModel):
@@ -45,7 +50,7 @@ def asks(params: type[Parameters]) -> Callable[[type[Section]], Any]:
 
     def add(section: type[Section]) -> Any:
         fields: dict[str, Any] = {
-            name: (one.kind, of(params, name))
+            name: (one.kind | None if one.optional else one.kind, of(params, name))
             for name, one in declared(params).items()
             if one.option.workflow and name not in section.model_fields
         }
@@ -54,6 +59,7 @@ def asks(params: type[Parameters]) -> Callable[[type[Section]], Any]:
     return add
 
 
+@asks(graph.Text)
 class GraphEntry(Section):
     """One graph to work on."""
 
@@ -113,7 +119,13 @@ class GraphEntry(Section):
 class Gim(Section):
     """Parameters of `gpukit gim run`."""
 
-    k: int = of(gim.Params, "k", 50, description="Number of seeds.")
+    k: int | None = of(
+        gim.Params,
+        "k",
+        None,
+        description="Number of seeds; 50 where it is not given, or a tenth of the smallest graph. With a budget, that "
+        "of the simple rules alone.",
+    )
     epsilon: float = of(
         gim.Params, "epsilon", description="ε of the guarantee: (1 − 1/e − ε) times the best spread possible."
     )
@@ -122,6 +134,21 @@ class Gim(Section):
         "min_sets",
         0,
         description="Fewest RR sets to choose from. OPIM-C draws as many as make the choice stable; IMM does not.",
+    )
+    include: Vertices = Field(
+        default=None, description="Vertices that must be seeds: ids, or a file of them, one a line."
+    )
+    exclude: Vertices = Field(
+        default=None, description="Vertices that cannot be seeds: ids, or a file of them, one a line."
+    )
+    targets: str | None = Field(
+        default=None, description="File of lines `id weight`: what a vertex counts for; 0 if not named."
+    )
+    costs: str | None = Field(
+        default=None, description="File of lines `id cost` of seeds; 1 if not named. Only with a budget."
+    )
+    budget: Annotated[float, Field(gt=0)] | None = Field(
+        default=None, description="What the seeds may cost together, instead of `k`."
     )
 
 
@@ -151,15 +178,27 @@ class Imgpu(Section):
 
 @asks(merit.Params)
 class Merit(Section):
-    """Parameters of `gpukit merit run`; the default costs, 0.01 + 0.01 · d_out."""
+    """Parameters of `gpukit merit run`."""
 
-    eta: list[Positive] = Field(
-        default=[50, 200],
+    eta: list[Positive] | None = Field(
+        default=None,
         min_length=1,
         json_schema_extra={"uniqueItems": True},
-        description="Vertices to activate; no graph may have fewer.",
+        description="Vertices to activate; no graph may have fewer. 50 and 200 where it is not given, or a quarter of "
+        "the smallest graph.",
     )
-    batch: int = of(merit.Params, "batch", merit.USUAL_BATCH, description="Seeds of a round at most.")
+    batch: int | None = of(
+        merit.Params,
+        "batch",
+        None,
+        description="Seeds of a round at most; 16 where it is not given, or 1 for every 30 vertices of the smallest "
+        "graph.",
+    )
+    costs: str = Field(
+        default="degree",
+        description="What seeds cost: `degree` (0.01 + 0.01 · d_out), `uniform`, or a file of lines `id cost`; 1 if "
+        "not named.",
+    )
     worlds: Annotated[int, Field(ge=1, le=10**6)] = Field(
         default=3, description="Hidden worlds, each with a campaign for every target."
     )
@@ -175,14 +214,28 @@ class Merit(Section):
 class Kpar(Section):
     """Parameters of `gpukit kpar`."""
 
-    k: list[Positive] = Field(
-        default=[10, 100, 1000],
+    k: list[Positive] | None = Field(
+        default=None,
         min_length=1,
         json_schema_extra={"uniqueItems": True},
-        description="Lengths of an answer; no graph may have fewer vertices.",
+        description="Lengths of an answer; no graph may have fewer vertices. Those of 10, 100 and 1000 that fit the "
+        "smallest graph where it is not given.",
     )
-    sources: Annotated[int, Field(ge=1, le=10**7)] = Field(
-        default=16, description="Random sources to ask from, the same for every k and method."
+    sources: Annotated[
+        int | str | list[int | str],
+        WithJsonSchema(
+            {
+                "type": ["integer", "string", "array"],
+                "items": {"type": ["integer", "string"]},
+                "minimum": 1,
+                "maximum": 10**7,
+                "minItems": 1,
+            }
+        ),
+    ] = Field(
+        default=16,
+        description="Where to ask from, the same for every k and method. A number: so many random vertices. A list: a "
+        "query each, of a vertex, or of a set with weights as `ID:WEIGHT,ID:WEIGHT`. A text: a file of such lines.",
     )
     baselines: list[Literal["fora", "fora-16", "fora-cpu", "topppr", "monte-carlo"]] = Field(
         default=["fora"],
@@ -202,7 +255,11 @@ class Diversity(Section):
         description="What counts as a social context.",
     )
     k: int = of(diversity.Params, "k", ge=2, lt=2**31)
-    t: Positive = Field(default=diversity.USUAL_T, description="Number of vertices to find; no graph may have fewer.")
+    t: Positive | None = Field(
+        default=None,
+        description="Number of vertices to find; no graph may have fewer. 100 where it is not given, or all of the "
+        "smallest graph.",
+    )
     check: Annotated[int, Field(ge=0, lt=2**31)] = Field(
         default=1000, description="Random vertices outside an answer that its check looks into."
     )
@@ -211,11 +268,12 @@ class Diversity(Section):
 class Evaluate(Section):
     """Parameters of `gpukit evaluate spread`."""
 
-    prefixes: list[Positive] = Field(
-        default=[5, 10, 20, 30, 40, 50],
+    prefixes: list[Positive] | None = Field(
+        default=None,
         min_length=1,
         json_schema_extra={"uniqueItems": True},
-        description="Numbers of seeds at which the spread is measured.",
+        description="Numbers of seeds at which the spread is measured. Those of 5, 10, 20 to 50 up to `gim.k`, and as "
+        "many as each file of `seeds` lists, where it is not given.",
     )
     error: Annotated[float, Field(ge=0, lt=1)] = Field(
         default=0.02,
@@ -324,6 +382,11 @@ class Config(Section):
         json_schema_extra={"uniqueItems": True},
         description="Simple seed sets to compare gIM with.",
     )
+    seeds: dict[str, str] = Field(
+        default={},
+        description="Seeds of your own to judge as one more method: a name, and a file of vertices in their order, one "
+        "a line, or a seeds artifact. For every graph of gIM and IMGPU.",
+    )
     evaluate: Evaluate
     imgpu: Imgpu
     kpar: Kpar
@@ -356,28 +419,41 @@ def schema() -> dict[str, Any]:
 
 
 def _typed(part: Any) -> Any:
-    """Say of every section first that it is a mapping; Snakemake fails to fill defaults into what is none."""
+    """Return a part of the schema with types where they help.
+
+    Every section says first that it is a mapping, since Snakemake fails to fill defaults into what is none; what may
+    be left out has two types.
+    """
     if isinstance(part, list):
         return [_typed(value) for value in part]
     if not isinstance(part, dict):
         return part
     first = {"type": "object"} if "$ref" in part else {}
+    if "anyOf" in part and part["anyOf"][-1] == {"type": "null"}:  # one type, so that a message names both
+        kind, _ = part["anyOf"]
+        part = kind | {key: value for key, value in part.items() if key != "anyOf"} | {"type": [kind["type"], "null"]}
+        part |= {"enum": [*kind["enum"], None]} if "enum" in kind else {}
     return first | {key: _typed(value) for key, value in part.items()}
 
 
 def _type(field: dict[str, Any]) -> str:
     if "enum" in field:
-        return ", ".join(f"`{value}`" for value in field["enum"])
+        return ", ".join(f"`{value}`" for value in field["enum"] if value is not None)
+    if isinstance(field["type"], list):
+        kinds = [kind for kind in field["type"] if kind != "null"]
+        return " or ".join(_type(field | {"type": kind}) for kind in kinds)
     if "const" in field:
         return f"`{field['const']}`"
     if field["type"] == "object":
-        return "mapping, see below"
+        return "mapping, see below" if "$ref" in field["additionalProperties"] else "mapping of names to files"
     if field["type"] == "array":
         return f"list of: {_type(field['items'])}" if "$ref" not in field["items"] else "list, see below"
     limits = [
         f"{sign} {field[key]}"
         for key, sign in (("minimum", "≥"), ("exclusiveMinimum", ">"), ("maximum", "≤"), ("exclusiveMaximum", "<"))
-        if key in field and field[key] != 2**31  # no more vertices fit; nothing to say to people
+        if key in field
+        and field["type"] in ("integer", "number")
+        and field[key] != 2**31  # no more vertices fit; nothing to say to people
     ]
     limits += [f"a multiple of {field['multipleOf']}"] if "multipleOf" in field else []
     return " ".join([field["type"], ", ".join(limits)]).strip()
@@ -425,7 +501,8 @@ def page() -> str:
                 part_below = whole["$defs"][field["$ref"].rsplit("/", 1)[1]]
                 lines.append(f"| `{key}` | see below | required | {part_below['description']} |")
                 continue
-            default = f"`{json.dumps(field['default'])}`" if "default" in field else "required"
+            given = "none" if field.get("default") is None else f"`{json.dumps(field['default'])}`"
+            default = given if "default" in field else "required"
             lines.append(f"| `{key}` | {_type(field)} | {default} | {field['description']} |")
     return "\n".join(lines) + "\n"
 

@@ -4,7 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from gpukit.cli.configuration import NAME, OWN_OPTIONS, command_options, words
+from gpukit.cli.config_graphs import OWN_OPTIONS, command_options, words
+from gpukit.cli.configuration import NAME
 from gpukit.errors import InputError
 from gpukit.papers.report.items import DENSITY, ITEMS
 from gpukit.wording import facing

@@ -1,0 +1,303 @@
+"""Where the graphs of a configuration come from, and what their edge lists show before any rule runs."""
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from gpukit.errors import InputError, UsageError
+from gpukit.files import missing
+from gpukit.parameters.graph import Text
+from gpukit.parameters.option import declared
+
+LOOKED_THROUGH = 64 << 20
+"""Bytes of an edge list that is read to its end before any rule, about a second; of a longer one the start is."""
+OWN_OPTIONS = {"out", "as_json", "verbose", "help", "force"}
+"""Parameters of commands that the workflow itself gives; so are those of :data:`GENERATE_OPTIONS` when it generates."""
+GENERATE_OPTIONS = OWN_OPTIONS | {"weights", "seed", "threads"}
+
+
+def take_real(entry: dict[str, Any], *, wanted: bool) -> None:
+    """Fetch the data set that a graph stands in for, if that is wanted and it can be had."""
+    if not entry["real"]:
+        return
+    if not (entry["generate"] or entry["fetch"] == entry["real"]):
+        raise InputError("real names what generate stands in for; leave it out beside edges or fetch")
+    if not lacking(entry) and wanted:
+        entry["fetch"], entry["generate"] = entry["real"], ""
+
+
+def lacking(entry: Mapping[str, Any]) -> str:
+    """Return why the data set that a graph stands in for cannot be had, or nothing.
+
+    Raises
+    ------
+    UsageError
+        If there is no such data set.
+    """
+    from gpukit.datasets import find_dataset, local_copy
+
+    if not entry["real"]:
+        return ""
+    dataset = find_dataset(entry["real"])
+    there = dataset.url or dataset.shipped or local_copy(dataset)
+    return "" if there else dataset.note or "no address of it is known"
+
+
+def check_origin(entry: dict[str, Any], places: Sequence[Path]) -> None:
+    """Check where a graph comes from, and its edge probabilities."""
+    if sum(map(bool, (entry["edges"], entry["generate"], entry["fetch"]))) != 1:
+        raise InputError("each graph needs one of edges, generate and fetch")
+    weights = entry["weights"]
+    if weights.startswith("const:") and not 0 < float(weights.removeprefix("const:")) <= 1:
+        raise InputError(f"weights is {weights}; a probability in (0, 1] is needed, as const:0.01")
+    if weights.startswith("uniform:"):
+        low, high = map(float, weights.removeprefix("uniform:").split(":"))
+        if not 0 <= low <= high <= 1 or not high:
+            raise InputError(f"weights is {weights}; 0 <= LO <= HI <= 1 with HI > 0 is needed, as uniform:0:0.1")
+    if entry["scale"] and weights != "file":
+        raise InputError(
+            f"scale makes probabilities of a third column, but weights is {weights}; say file, or no scale"
+        )
+    if entry["parallel_edges"] == "sum" and not entry["scale"]:
+        raise InputError("parallel_edges: sum adds counts, and needs scale to make probabilities of them; say both")
+    if entry["generate"]:
+        if weights == "file":
+            raise InputError(
+                "weights is file, but a generated graph has no file; choose wc, const:P, trivalency, "
+                "uniform:LO:HI or none"
+            )
+        if entry["undirected"] and not entry["real"]:
+            raise InputError("undirected is for edge lists; say --undirected in generate, where the model has it")
+        _check_generator(entry["generate"])
+    elif entry["fetch"]:
+        from gpukit.datasets import find_dataset, local_copy
+
+        dataset = find_dataset(entry["fetch"])
+        if not (dataset.url or dataset.shipped or local_copy(dataset)):
+            raise InputError(
+                f"fetch: {dataset.name} cannot be downloaded; get it from {dataset.page} and name it in edges"
+            )
+    elif places:
+        check_file(entry["edges"], find_edges(entry, places))
+
+
+def check_file(edges: str, found: Path | None, what: str = "edge list") -> None:
+    """Check that a file was found, and that Snakemake and the commands take its name for a file's."""
+    name = "edges" if what == "edge list" else "it"
+    if found is None:
+        if re.match("https?://", edges):
+            raise missing(edges, "")
+        raise InputError(f"there is no file {edges!r}; name {'an' if what[0] in 'aeiou' else 'a'} {what} that is there")
+    if Path(edges) == Path("-"):
+        raise InputError(f"{name} is '-', by which commands mean standard input; rename the file")
+    if re.search("{.*}|<.*>", str(found), re.DOTALL):
+        raise InputError(
+            f"{name} is {str(found)!r}, but Snakemake puts something else for what is in braces or in < and >; "
+            "rename the file, or name a link to it"
+        )
+
+
+def take_directions(entry: dict[str, Any], asked: bool | None) -> None:
+    """Let the catalogue say whether edges of what is fetched go both ways; refuse a configuration that denies it."""
+    if not entry["fetch"]:
+        return
+    from gpukit.datasets.catalogue import find_dataset
+
+    dataset = find_dataset(entry["fetch"])
+    if dataset.undirected and asked is False:
+        raise InputError(
+            f"undirected is false, but each line of {dataset.name} is an edge in both directions; leave undirected out"
+        )
+    entry["undirected"] = dataset.undirected or bool(asked)
+
+
+def _check_generator(text: str) -> int:
+    """Check the model and options of a generated graph; return how many vertices it has."""
+    options = command_options("generate", ["graph", "generate"], words(text, "generate"))
+    for name in GENERATE_OPTIONS & options.keys():
+        raise InputError(f"generate: {name} is the workflow's to say; leave it out")
+    n = options.get("vertices") or 1 << min(max(options.get("scale") or 0, 0), 31)
+    if not 2 <= n < 2**31:
+        raise InputError(f"generate: {n} vertices; 2 to 2^31 - 1 are allowed")
+    if not 1 <= options.get("edges", 1) <= n * (n - 1):
+        raise InputError(f"generate: {options['edges']} edges on {n} vertices; 1 to {n * (n - 1)} are possible")
+    return int(n)
+
+
+def check_weights(entry: dict[str, Any], config: dict[str, Any], places: Sequence[Path]) -> None:
+    """Check that a graph has probabilities, where a system needs them, and that these suit the model."""
+    systems = [config["paper"]] if config["paper"] else entry["systems"]
+    spread = [system for system in systems if system in ("gim", "imgpu", "merit")]
+    if entry["weights"] == "none" and spread:
+        raise InputError(
+            f"weights is none, but {spread[0]} needs edge probabilities; choose wc, const:P, "
+            "trivalency, uniform:LO:HI or file"
+        )
+    _check_probabilities(entry, config, places)
+
+
+def _check_probabilities(entry: dict[str, Any], config: dict[str, Any], places: Sequence[Path]) -> None:
+    """Check by an edge list itself that it has probabilities, and that these suit the linear threshold model.
+
+    Its start tells the first; the second needs all of it, and is left to the rules where it is long.
+    """
+    weights, systems = entry["weights"], [config["paper"]] if config["paper"] else entry["systems"]
+    threshold = "lt" in entry["models"] and weights not in ("wc", "none") and entry["scale"] != "in-sum"
+    threshold = threshold and not {"gim", "merit"}.isdisjoint(systems)
+    path = find_edges(entry, places) if entry["edges"] else None
+    if path is None or not (threshold or weights == "file"):
+        return
+    from gpukit.api.edges import parallel_of, read_options
+    from gpukit.graph.build import build_graph
+    from gpukit.graph.probabilities import above_one, parse_weights
+    from gpukit.graph.read.formats import read_edges
+
+    highest, options = _highest(entry), read_options(_text(entry))
+    try:
+        listed = read_edges(path, highest, options=options, limit=1)
+        if listed.share < 1 and threshold and path.stat().st_size <= LOOKED_THROUGH:
+            listed = read_edges(path, highest, options=options)
+    except UsageError:  # a file of another library tells nothing by its start
+        return
+    except InputError as error:
+        raise InputError(f"weights is {weights}: {error}") from None
+    if not threshold or listed.share < 1:
+        return
+    graph = build_graph(
+        listed.u, listed.v, w=listed.w, weights=parse_weights(weights, config["seed"]),
+        undirected=entry["undirected"] or bool(listed.undirected), ids=True if listed.ids is None else listed.ids,
+        labels=listed.labels, scale=entry["scale"] or None, transpose=False,
+        parallel=parallel_of(entry["parallel_edges"] or None, entry["scale"] or None),
+    )  # fmt: skip
+    if broken := above_one(graph):
+        raise InputError(
+            f"models has lt, but {broken}; say scale: in-sum (with weights: file), weights: wc, or leave lt out"
+        )
+
+
+def vertices_in(entry: dict[str, Any], needed: int, places: Sequence[Path]) -> int | None:
+    """Return the most vertices that a graph can have, or None where it has ``needed``, or nothing is known yet."""
+    if entry["generate"]:
+        return _check_generator(entry["generate"])
+    if entry["fetch"]:
+        from gpukit.datasets.catalogue import find_dataset
+
+        dataset = find_dataset(entry["fetch"])
+        return None if dataset.approximate else dataset.n
+    if entry["edges"] in _shipped():
+        return _shipped()[entry["edges"]]
+    path = find_edges(entry, places)
+    return None if path is None else _listed(path, needed, entry)
+
+
+def _highest(entry: Mapping[str, Any]) -> float:
+    """Return the highest weight that the file of an entry of ``graphs`` may have; 0: none is read."""
+    from gpukit.graph.lines import COUNTS, PROBABILITIES
+
+    return (COUNTS if entry["scale"] else PROBABILITIES) if entry["weights"] == "file" else 0
+
+
+def _text(entry: Mapping[str, Any]) -> Text:
+    """Return what an entry of ``graphs`` says of its file."""
+    return Text(**{name: entry[name] for name in declared(Text)})
+
+
+def find_edges(entry: Mapping[str, Any], places: Sequence[Path]) -> Path | None:
+    """Return where the edge list of a graph is, or None where none of these folders has it."""
+    return find_file(entry["edges"], places)
+
+
+def find_file(name: str, places: Sequence[Path]) -> Path | None:
+    """Return where a file is, or None where none of these folders has it."""
+    return next((place / name for place in places if (place / name).is_file()), None)
+
+
+def _listed(path: Path, needed: int, entry: Mapping[str, Any]) -> int | None:
+    """Return how many vertices an edge list has, or None where it has at least ``needed``: then its start tells.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read as one.
+    """
+    import numpy as np
+
+    from gpukit.api.edges import read_options
+    from gpukit.graph.read.formats import read_edges
+
+    n, options = 0, read_options(_text(entry))
+    for limit in (1, None):
+        try:
+            listed = read_edges(path, _highest(entry), options=options, limit=limit)
+        except UsageError:  # a file of another library tells nothing by its start
+            if limit is None:
+                raise
+            continue
+        ids = listed.n if listed.ids is None else len(listed.ids)
+        n = len(np.union1d(listed.u, listed.v)) if ids is None else ids
+        if n >= needed:
+            return None
+        if listed.share == 1:
+            break
+    return n
+
+
+@cache  # to read the catalogue takes longer than all other checks
+def _shipped() -> dict[str, int]:
+    """Return the vertices of the graphs that ship with gpukit, by the path of the edge list."""
+    from gpukit.datasets.catalogue import load_catalogue
+
+    return {one.shipped: one.n for one in load_catalogue().values() if one.shipped}
+
+
+def words(text: str, key: str) -> list[str]:
+    """Return the words of a command as a shell would split them, and none of what a shell would do with them.
+
+    Raises
+    ------
+    InputError
+        If quotes are left open, or there are control characters.
+    """
+    if not text.isprintable():
+        raise InputError(f"{key}: {text[:80]!r} has control characters; one line of words is needed")
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise InputError(f"{key}: {text[:80]!r}: {str(error).lower()}") from None
+
+
+def command_options(key: str, path: Sequence[str], given: Sequence[str]) -> dict[str, Any]:
+    """Return the options and arguments of a command of ``gpukit``, converted, without running it.
+
+    Raises
+    ------
+    InputError
+        If there is no such command or option, or a value is of the wrong kind.
+    """
+    import typer
+    from typer.main import get_command
+
+    from gpukit.cli.app import app
+
+    command, context, rest = get_command(app), None, [*path, *given]
+    try:
+        while hasattr(command, "resolve_command"):
+            context = type(command).context_class(command, info_name="gpukit", parent=context)
+            if not rest or rest[0].startswith("-"):
+                raise InputError(f"{key}: a command of gpukit is needed, as {' '.join(path)} …")
+            _, command, rest = command.resolve_command(context, rest)
+        context = type(command).context_class(command, info_name="gpukit", parent=context)
+        found, more, _ = command.make_parser(context).parse_args(list(rest))
+        if more:
+            raise InputError(f"{key}: {more[0][:60]!r} is no option; options begin with --")
+        for parameter in command.params:
+            if parameter.name in found:
+                found[parameter.name] = parameter.process_value(context, found[parameter.name])
+            elif parameter.required and parameter.name != "out":
+                raise InputError(f"{key}: {max(parameter.opts, key=len)} is missing")
+    except typer.TyperException as error:
+        raise InputError(f"{key}: {' '.join(error.format_message().split())[:300]}") from None
+    return found
