@@ -1,5 +1,6 @@
 """What a terminal shows of a run of the workflow: a line for each finished step, a bar, what failed, and the report.
 
+Of a dry run it shows a line for each step that would run, and why; with ``-p`` all that Snakemake says of each job.
 Snakemake finds this package by its name, and takes it where ``--logger gpukit`` is said, as the default profile does.
 The whole log stays in the file under ``.snakemake/log`` that the last line names.
 """
@@ -24,12 +25,25 @@ _NOISE = re.compile(
     r"Using workflow specific profile|Config file .* is extended|Building DAG|Assuming unrestricted shared|host: |"
     r"Using shell|Provided (cores|resources)|Rules claiming more|Conda environments: |Singularity containers: |"
     r"Select jobs|Updating job|Storing output|Shutting down|Exiting because|Elapsed time|Shell command|"
-    r"WorkflowError:\s+At least one job|RuleException:\s+CalledProcessError"
+    r"WorkflowError:\s+At least one job|RuleException:\s+CalledProcessError|Reasons:|This was a dry-run"
 )
+
+_REASONS = {
+    "Forced execution": "it is asked for",
+    "Missing output files: ": "{} is missing",
+    "Incomplete output files: ": "{} is not finished",
+    "Updated input files: ": "{} is newer",
+    "Params have changed": "its parameters changed",
+    "Set of input files has changed": "its inputs changed",
+    "Code has changed": "its command changed",
+    "Software environment definition has changed": "its environment changed",
+    "Input files updated by another job: ": "what it is made of is made again",
+}
+"""Why Snakemake runs a job, the first that holds; braces stand for the first file that it names."""
 
 
 class LogHandler(LogHandlerBase):
-    """The handler; a dry run looks as Snakemake has it."""
+    """The handler."""
 
     has_filter = False
     has_formatter = False
@@ -41,6 +55,9 @@ class LogHandler(LogHandlerBase):
         """Begin without a job."""
         self._stream = sys.stdout if self.common_settings.dryrun else sys.stderr
         self._live = self._stream.isatty()
+        self._as_it_is = self.common_settings.dryrun and not {"-p", "--printshellcmds", "--verbose"}.isdisjoint(
+            sys.argv
+        )
         self._jobs: dict[int, Any] = {}
         self._begun: dict[int, float] = {}
         self._wanted: Counter[str] = Counter()
@@ -52,7 +69,7 @@ class LogHandler(LogHandlerBase):
     def emit(self, record: logging.LogRecord) -> None:
         """Say what people need of a record."""
         try:
-            if self.common_settings.dryrun:
+            if self._as_it_is:
                 self._write(self.format(record))
             else:
                 for line in self._lines(getattr(record, "event", None), record):
@@ -61,8 +78,11 @@ class LogHandler(LogHandlerBase):
             self.handleError(record)
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Take the bar away; say what a dry run found."""
         self._draw("")
+        if self.common_settings.dryrun and not self._as_it_is:
+            for line in self._planned():
+                self._write(line)
         super().close()
 
     def _lines(self, event: Any, record: Any) -> Iterator[str]:
@@ -90,6 +110,21 @@ class LogHandler(LogHandlerBase):
         if not self._wanted:
             self._wanted.update({rule: count for rule, count in stats.items() if rule != "total"})
             yield f"{sum(self._wanted.values())} jobs in {len(self._wanted)} steps"
+
+    def _planned(self) -> Iterator[str]:
+        """Say which steps would run, in the order in which Snakemake planned their first jobs, and why."""
+        reasons: dict[str, list[str]] = defaultdict(list)
+        jobs, self._jobs = self._jobs, {}  # Snakemake closes a handler twice
+        for job in jobs.values():
+            if job.shellcmd:
+                reasons[job.rule_name].append(_why(str(job.reason)))
+        for rule, every in reasons.items():
+            first = list(dict.fromkeys(every))
+            kinds = {one.rpartition(" ")[2]: one for one in reversed(first)}  # one file stands for all of its kind
+            shown = "; ".join(one for one in first if one in kinds.values())
+            yield f"{rule.replace('_', ' ')}: {f'{len(every)} jobs' if len(every) > 1 else '1 job'}, since {shown}"
+        if reasons:
+            yield "Nothing was run: -n only plans. With -p it says every job and its command"
 
     def _finished(self, number: int) -> Iterator[str]:
         """Count a job; a step is finished when all jobs of its rule are."""
@@ -144,3 +179,11 @@ class LogHandler(LogHandlerBase):
             self._stream.write(f"\r{bar}\x1b[K")
             self._stream.flush()
         self._bar = bar
+
+
+def _why(reason: str) -> str:
+    """Return in some words why Snakemake runs a job."""
+    for text, short in _REASONS.items():
+        if text in reason:
+            return short.format(min(reason.partition(text)[2].partition("; ")[0].split(", ")))
+    return reason[:200]

@@ -30,7 +30,13 @@ def refuse_files(command_line: Sequence[str]) -> None:
         With the line, so that Snakemake adds nothing to it.
     """
     try:
-        for path in _named_files(command_line):
+        files = list(_named_files(command_line))
+        for path in files:
+            if path != files[0] and not path.exists():
+                raise InputError(
+                    f"there is no file {path}, and --configfile takes every word behind it; targets stand before it: "
+                    f"snakemake {path} --configfile {files[0]}"
+                )
             check_file(path)
     except InputError as error:
         sys.exit(f"config: {error}")

@@ -142,6 +142,31 @@ def test_every_step_is_a_line_and_the_rest_is_in_the_log(tmp_path, capfd):
     assert said[-1].startswith("The log: ") and "Finished jobid" in (tmp_path / "demo.log").read_text()
 
 
+def test_a_dry_run_says_each_step_and_why_in_a_line(tmp_path):
+    """And with -p all that Snakemake says of it."""
+    (tmp_path / "Snakefile").write_text(STEPS % "cp {input} {output}")
+
+    def plan(*words):
+        command = [sys.executable, "-m", "snakemake", "--logger", "gpukit", "--cores", "1", *words]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()
+
+    end = "Nothing was run: -n only plans. With -p it says every job and its command"
+    made = ["first: 1 job, since a.txt is missing", "second: 1 job, since b.txt is missing"]
+    first, *said = plan("-n")
+    assert first == "3 jobs in 3 steps" and sorted(said) == sorted([*made, end]) and said[-1] == end
+    assert any("cp a.txt b.txt" in line for line in plan("-n", "-p"))
+    plan()
+    (tmp_path / "b.txt").unlink()
+    assert plan("-n") == ["2 jobs in 2 steps", made[1], end]
+    assert plan("-n", "-R", "first")[1:] == ["first: 1 job, since it is asked for", made[1], end]
+    plan()
+    assert [line for line in plan("-n") if "Nothing" in line] == [
+        "Nothing to be done (all requested files are present and up to date)."
+    ]
+
+
 def test_a_run_that_fails_says_which_job_and_why(tmp_path, capfd):
     (tmp_path / "Snakefile").write_text(STEPS % "echo 'no such luck' > {log}; exit 3")
     text = (tmp_path / "Snakefile").read_text().replace('output: "b.txt"', 'output: "b.txt"\n    log: "b.log"')

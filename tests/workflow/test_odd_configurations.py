@@ -445,3 +445,12 @@ def test_snakemake_says_it_in_a_line(tmp_path, text):
     lines = done.stderr.splitlines()
     assert done.returncode == 1 and 1 <= len(lines) <= 3 and lines[-1].startswith("config: ")
     assert not (tmp_path / "PWNED").exists()
+
+
+def test_a_target_behind_the_configuration_is_explained(tmp_path):
+    (tmp_path / "mine.yaml").write_text("seed: 1\n")
+    done = snakemake(tmp_path, "--configfile", "mine.yaml", "sharded")
+    assert done.returncode == 1 and done.stderr.splitlines()[-1] == (
+        "config: there is no file sharded, and --configfile takes every word behind it; targets stand before it: "
+        "snakemake sharded --configfile mine.yaml"
+    )

@@ -196,7 +196,7 @@ def test_what_was_deleted_is_made_again(finished):
     for name, rule in files.items():
         aside = finished / "aside"
         (results / name).rename(aside)
-        planned = snakemake(finished, "-n", *mine).stdout
+        planned = snakemake(finished, "-n", "-p", *mine).stdout
         aside.rename(results / name)
         assert re.search(rf"^{rule} +1$", planned, flags=re.MULTILINE), f"{name} would not be made again"
     before = {path: path.read_bytes() for path in results.rglob("*.h5")}
