@@ -1,6 +1,10 @@
 """``gpukit workflow``: the Snakemake workflow in a folder of its own, without a checkout."""
 
+import hashlib
 import importlib.util
+import json
+import posixpath
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -9,9 +13,10 @@ from typing import Annotated
 from gpukit import __version__
 from gpukit.cli.command import group, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.options import argument
+from gpukit.cli.options import argument, option
 from gpukit.errors import InputError, UsageError
-from gpukit.files import reason
+from gpukit.files import read_text, reason, write_text
+from gpukit.wording import counted, spelled
 
 PARTS = (
     "config",
@@ -24,6 +29,7 @@ PARTS = (
     "workflow/rules",
     "workflow/schemas/config.schema.json",
     "workflow/Snakefile",
+    *(f"docs/{page}.md" for page in ("workflow", "configuration", "howto-rule", "howto-container", "howto-notebook")),
     "Snakefile",
 )
 """Files and folders of the workflow; the Snakefile last, so that a folder that has it has all."""
@@ -31,6 +37,9 @@ PARTS = (
 # A wheel carries them inside the package; a checkout has them at its root.
 _PACKAGE = Path(__file__).resolve().parents[1]
 _CARRIED = {"data": _PACKAGE / "datasets/data"}
+REPOSITORY = "https://github.com/gpukit/gpukit/blob/main/"
+MADE = ".gpukit-workflow.json"
+"""The file that says what was written into a folder: the version, and the SHA-256 of each file by its path."""
 
 app = group("The Snakemake workflow, in a folder of your own.")
 
@@ -42,10 +51,27 @@ def _group() -> None:
 
 @app.command("init")
 @with_run()
-def init(run: Run, folder: Annotated[Path, argument("DIR", "The folder: a new one, or an empty one.")]) -> None:
+def init(
+    run: Run,
+    folder: Annotated[Path, argument("DIR", "The folder: a new one, or an empty one.")],
+    update: Annotated[
+        bool,
+        option(
+            "--update", "Bring a folder of another version to this one; files that you changed stay as NAME.before."
+        ),
+    ] = False,
+) -> None:
     """Write the workflow into a folder: rules, configurations, data, environments; `snakemake` runs it there."""
     with run.phase("write"):
-        files = write_workflow(folder)
+        if update:
+            renewed, kept = update_workflow(folder)
+        else:
+            files = write_workflow(folder)
+    if update:
+        summary = {"workflow": f"version {__version__} in {folder}: {counted(renewed, 'file')} renewed"}
+        summary |= {"yours": ", ".join(f"{one}.before" for one in kept)} if kept else {}
+        run.finish({"folder": str(folder), "renewed": renewed, "kept": kept}, summary)
+        return
     install = "" if importlib.util.find_spec("snakemake") else "pip install 'gpukit[workflow]', then "
     following = f"{install}snakemake --cores all   (in that folder)"
     summary = {"workflow": f"{files} files in {folder}", "next": following}
@@ -67,14 +93,82 @@ def write_workflow(folder: Path) -> int:
             raise UsageError(f"{folder} is there, and no empty folder; name a new one")
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".gpukit-", dir=folder) as unfinished:
-            files = sum(_copy(source_of(part), Path(unfinished) / part) for part in PARTS)
-            for environment in (Path(unfinished) / "envs").glob("*.yaml"):
-                _add_package(environment)
-            for part in dict.fromkeys(part.partition("/")[0] for part in PARTS):
+            files = _write(Path(unfinished))
+            for part in dict.fromkeys([MADE, *(part.partition("/")[0] for part in PARTS)]):
                 (Path(unfinished) / part).rename(folder / part)
     except OSError as error:
         raise InputError(f"cannot write the workflow into {folder}: {reason(error)}") from None
     return files
+
+
+def update_workflow(folder: Path) -> tuple[int, list[str]]:
+    """Bring a folder with the workflow of another version to this one.
+
+    Returns
+    -------
+    int
+        How many files were renewed, or taken away since this version has none.
+    list of str
+        Files that somebody had changed: they are beside the new ones, as ``NAME.before``.
+
+    Raises
+    ------
+    UsageError
+        If the folder holds no workflow of gpukit.
+    InputError
+        If it cannot be written, or the installation lacks a part.
+    """
+    if not (folder / "workflow/Snakefile").is_file() or not (folder / "Snakefile").is_file():
+        raise UsageError(f"{folder} holds no workflow of gpukit; leave {spelled('update', True)} out to write one")
+    try:
+        before = json.loads(read_text(folder / MADE))["files"] if (folder / MADE).exists() else {}
+        renewed, kept = 0, []
+        with tempfile.TemporaryDirectory(prefix=".gpukit-", dir=folder) as unfinished:
+            _write(Path(unfinished))
+            made = json.loads(read_text(Path(unfinished) / MADE))["files"]
+            for name in sorted({*before, *made}):
+                old, found = folder / name, _digest(folder / name)
+                if found is not None and found == made.get(name):
+                    continue
+                if found not in (None, before.get(name)):
+                    old.replace(f"{old}.before")
+                    kept.append(name)
+                if name in made:
+                    old.parent.mkdir(parents=True, exist_ok=True)
+                    (Path(unfinished) / name).replace(old)
+                elif found == before[name]:
+                    old.unlink()
+                renewed += name in made or found is not None
+            (Path(unfinished) / MADE).replace(folder / MADE)
+    except OSError as error:
+        raise InputError(f"cannot write the workflow into {folder}: {reason(error)}") from None
+    return renewed, kept
+
+
+def _write(folder: Path) -> int:
+    """Write the parts of the workflow into a folder, and what they are; return how many files there are."""
+    files = sum(_copy(source_of(part), folder / part) for part in PARTS)
+    for environment in (folder / "envs").glob("*.yaml"):
+        _add_package(environment)
+    pages = {page.name for page in (folder / "docs").iterdir()}
+    for page in (folder / "docs").iterdir():
+        text = page.read_text(encoding="utf-8")
+        page.write_text(re.sub(r"\]\(([^)#:\s]+)", lambda link: _leave(link, pages), text), encoding="utf-8")
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    made = {path.relative_to(folder).as_posix(): _digest(path) for path in paths}
+    write_text(folder / MADE, json.dumps({"version": __version__, "files": made}, indent=1) + "\n")
+    return files
+
+
+def _leave(link: re.Match[str], pages: set[str]) -> str:
+    """Return a link of a page of docs/, the whole address if it leads to what the folder does not have."""
+    target = posixpath.normpath(posixpath.join("docs", link[1]))
+    return link[0] if link[1] in pages else f"]({REPOSITORY}{target}"
+
+
+def _digest(path: Path) -> str | None:
+    """Return the SHA-256 of a file, or None if there is none."""
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
 
 
 def source_of(part: str) -> Path:

@@ -1,6 +1,8 @@
 """The workflow outside a checkout, and the demo."""
 
 import contextlib
+import hashlib
+import json
 import os
 import re
 import subprocess
@@ -30,12 +32,63 @@ def test_a_folder_gets_the_whole_workflow(record, tmp_path):
     tops = ("Snakefile", "config/", "data/", "envs/", "profiles/", "workflow/")
     left_out = ("workflow/schemas/describe.py", "config/datasets.yaml")  # `make schema`; the package has the catalogue
     wanted = {path for path in tracked if path.startswith(tops)} - {left_out[0]}
-    assert listing(folder) == (wanted or listing(folder)) and found["files"] == len(listing(folder)) > 40
+    wanted |= {part for part in workflow.PARTS if part.startswith("docs/")} | {workflow.MADE}
+    assert listing(folder) == wanted and found["files"] == len(listing(folder)) - 1 > 40
     assert (folder / "Snakefile").read_bytes() == (ROOT / "Snakefile").read_bytes()
     for name in ("cpu", "cuda12", "cuda13"):
         *_, pip = yaml.safe_load((folder / f"envs/{name}.yaml").read_text())["dependencies"]
         assert pip["pip"][-1] == f"gpukit=={__version__}"
-    assert sorted(os.listdir(folder)) == sorted({part.partition("/")[0] for part in workflow.PARTS}), "nothing is left"
+    tops = {part.partition("/")[0] for part in workflow.PARTS} | {workflow.MADE}
+    assert sorted(os.listdir(folder)) == sorted(tops), "nothing is left"
+
+
+def test_links_of_the_pages_in_a_folder_have_ends(run, tmp_path):
+    """In the folder, or in the repository by their whole address."""
+    run("workflow", "init", tmp_path)
+    links = [
+        (page, link)
+        for page in (tmp_path / "docs").iterdir()
+        for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text())
+    ]
+    assert len(links) > 5
+    for page, link in links:
+        target = link.partition("#")[0]
+        place = (
+            ROOT / target.removeprefix(workflow.REPOSITORY) if "://" in target else page.parent / (target or page.name)
+        )
+        assert place.is_file(), (page.name, link)
+
+
+def test_an_update_renews_what_nobody_changed(record, run, tmp_path):
+    """As an older version left it: another rule, a file that is gone now, one that was not there yet."""
+    folder = tmp_path / "flow"
+    run("workflow", "init", folder)
+    now = {name: (folder / name).read_bytes() for name in listing(folder)}
+    (folder / "mine.yaml").write_text("seed: 2\n")
+    assert record("workflow", "init", folder, "--update")["renewed"] == 0
+    for name in ("workflow/rules/gim.smk", "workflow/rules/gone.smk", "config/config.yaml"):
+        (folder / name).write_text("# older\n")
+    made = json.loads((folder / workflow.MADE).read_text())
+    older = hashlib.sha256(b"# older\n").hexdigest()
+    for name in ("workflow/rules/gim.smk", "workflow/rules/gone.smk"):
+        made["files"][name] = older
+    (folder / workflow.MADE).write_text(json.dumps(made))
+    (folder / "docs/howto-rule.md").unlink()
+    found = record("workflow", "init", folder, "--update")
+    assert (found["renewed"], found["kept"]) == (4, ["config/config.yaml"])
+    assert {name: (folder / name).read_bytes() for name in now} == now
+    assert listing(folder) - now.keys() == {"mine.yaml", "config/config.yaml.before"}
+    assert (folder / "config/config.yaml.before").read_text() == "# older\n"
+
+
+def test_an_update_of_a_folder_without_a_list_keeps_what_differs(record, run, tmp_path):
+    run("workflow", "init", tmp_path)
+    (tmp_path / workflow.MADE).unlink()
+    (tmp_path / "Snakefile").write_text("# older\n")
+    found = record("workflow", "init", tmp_path, "--update")
+    assert (found["renewed"], found["kept"]) == (1, ["Snakefile"]) and (tmp_path / "Snakefile.before").exists()
+    code, _, err = run("workflow", "init", tmp_path / "docs", "--update")
+    assert code == 2 and "holds no workflow of gpukit; leave --update out to write one" in err
 
 
 def test_without_snakemake_the_next_step_is_to_install_it(run, tmp_path, monkeypatch):
