@@ -8,6 +8,7 @@ from typing import Annotated
 from gpukit.cli.command import group, with_run
 from gpukit.cli.common import Run, print_json
 from gpukit.cli.options import argument, option
+from gpukit.errors import UsageError
 
 app = group("List and fetch data sets.")
 
@@ -39,10 +40,14 @@ def list_datasets(run: Run) -> None:
 def fetch_dataset(
     run: Run,
     name: Annotated[str, argument("NAME", "A name from `gpukit data list`.")],
-    out: Annotated[Path, option("--out FILE", "The edge list to write.")],
+    out: Annotated[Path, option("--out FILE.gz", "The edge list to write, packed by gzip.")],
 ) -> None:
     """Copy a shipped graph, or download one; a download that broke off goes on where it stopped."""
     run.params = {"name": name}
+    if out.suffix != ".gz":
+        raise UsageError(
+            f"--out {out}: the edge list is packed by gzip, and its name has to say so; name {out.name}.gz"
+        )
     from gpukit.datasets import fetch, find_dataset
 
     dataset = find_dataset(name)

@@ -348,6 +348,12 @@ def test_data_fetch_then_import(gpukit, tmp_path):
     assert (code, record["n"], record["m"]) == (0, 7115, 103_689)
 
 
+def test_the_name_of_a_packed_file_says_so(gpukit, tmp_path):
+    code, _, err = gpukit("data", "fetch", "NetHEPT", "--out", tmp_path / "friends.txt")
+    assert code == 2 and "is packed by gzip, and its name has to say so; name friends.txt.gz" in error_line(err)
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_catalogue_says_how_a_data_set_is_imported(gpukit, tmp_path):
     code, record, _ = gpukit("data", "fetch", "NetPHY", "--out", tmp_path / "e f.gz", "--json")
     assert (code, record["import_options"]) == (0, ["--dataset", "NetPHY"])

@@ -113,8 +113,9 @@ def test_two_outputs_are_two_files(run, tmp_path):
 
 def test_a_name_is_no_input_where_a_file_has_it_too(good, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "NetHEPT").write_text("a file that happens to be called as the data set\n")
     for _ in range(2):
-        good("data", "fetch", "NetHEPT", "--out", "NetHEPT")
+        good("data", "fetch", "NetHEPT", "--out", "NetHEPT.gz")
 
 
 def test_the_state_of_a_campaign_is_checked_as_an_output(run, tmp_path):

@@ -70,7 +70,7 @@ rule diversity_search:
         directions=directions,
         commands=search_commands,
     message:
-        "The vertices of {wildcards.graph} with the most contexts"
+        "The vertices of {wildcards.graph} with the most circles"
     shell:
         f"{BATCH} {WHERE} > {{log:q}} 2>&1"
 
@@ -102,7 +102,7 @@ rule diversity_egos:
         """{json.load(open(path))["top"][0]["vertex"]: 0 for path in sys.argv[1:]})'""",
         directions=directions,
     message:
-        "The ego-networks of the vertices of {wildcards.graph} with the most contexts"
+        "The ego-networks of the vertices of {wildcards.graph} with the most circles"
     shell:
         'python -m gpukit diversity egos {input.graph:q} --out {output.egos:q} --vertices="$({params.first} {input.found:q})"'
         " {params.directions}"
@@ -127,7 +127,7 @@ use rule diversity_search as diversity_part with:
         directions=directions,
         commands=search_commands,
     message:
-        "The vertices of part {wildcards.part} of {wildcards.graph} with the most contexts"
+        "The vertices of part {wildcards.part} of {wildcards.graph} with the most circles"
 
 
 use rule kpar_gather as diversity_gather with:
@@ -142,4 +142,4 @@ use rule kpar_gather as diversity_gather with:
     params:
         system="diversity",
     message:
-        "The vertices of {wildcards.graph} with the most {wildcards.circle} contexts out of all parts"
+        "The vertices of {wildcards.graph} with the most {wildcards.circle} circles out of all parts"

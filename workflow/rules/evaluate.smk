@@ -152,6 +152,6 @@ rule evaluate_diversity:
             output.records,
         ),
     message:
-        "Checking the contexts found on {wildcards.graph}"
+        "Checking the circles found on {wildcards.graph}"
     shell:
         f"{BATCH} > {{log:q}} 2>&1"

@@ -252,7 +252,7 @@ class Diversity(Section):
         default=["comp", "core", "truss"],
         min_length=1,
         json_schema_extra={"uniqueItems": True},
-        description="What counts as a social context.",
+        description="What counts as a circle.",
     )
     k: int = of(diversity.Params, "k", ge=2, lt=2**31)
     t: Positive | None = Field(
