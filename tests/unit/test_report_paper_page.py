@@ -5,7 +5,7 @@ from test_report import Checker
 from test_report_paper import GRAPHS, HEADER, cell, found
 
 from gpukit.errors import InputError
-from gpukit.papers.report.page import write_page
+from gpukit.papers.report.page import beside_print, write_page
 from gpukit.papers.report.rebuild import COLUMNS, NA, plot_item, rebuild
 from gpukit.papers.report.tables import make_table
 
@@ -27,7 +27,8 @@ def test_page_shows_ours_beside_the_paper(tmp_path):
     found = Checker(out.read_text())
     assert all(reference.startswith("#") and reference[1:] in found.ids for reference in found.references)
     assert (
-        '<td>2.00 <span class="muted">± 1.41</span></td><td>2</td><td>0.5</td><td class="text setting">ic, k 50' in text
+        '<td>2.00 <span class="muted">± 1.41</span></td><td>2</td><td>0.5</td><td>4.00</td><td class="text">worse</td>'
+        '<td class="text setting">ic, k 50' in text
     )
     assert "big is a stand-in: rmat, vertices 9." in text and "<td></td><td></td><td>9</td>" in text
     assert "Ours was taken on c, 1 thread;" in text and "<h1>gIM: the paper, rebuilt</h1>" in text
@@ -50,6 +51,25 @@ def test_page_shows_ours_beside_the_paper(tmp_path):
     (tmp_path / "table-2.tsv").write_text("graph\n")
     with pytest.raises(InputError, match="is not a table by `gpukit papers report item`"):
         make_table("items", [("gim/table-2", str(tmp_path / "table-2.tsv"))])
+
+
+@pytest.mark.parametrize(
+    ("quantity", "ours", "paper", "said"),
+    [
+        ("speed-up over imm", 155, 33.74, "better"),
+        ("largest speed-up over pasti", 20, 33.74, "worse"),
+        ("time, truss", 0.5, 2, "better"),
+        ("time of a query", 3, 2, "worse"),
+        ("time", 2.1, 2, "as printed"),
+        ("time relative to grid 2560", 3, 2, "other"),
+        ("vertices", 3, 2, "other"),
+        ("time", "NA", 2, ""),
+        ("time", 2, "NA", ""),
+        ("cost", 2, 0, ""),
+    ],
+)
+def test_a_value_is_better_worse_or_other_than_print(quantity, ours, paper, said):
+    assert beside_print({"quantity": quantity, "ours": str(ours), "paper": str(paper)})["beside"] == said
 
 
 def test_what_is_printed_of_another_size_has_a_row_of_its_own(tmp_path):

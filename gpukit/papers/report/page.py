@@ -14,6 +14,11 @@ from gpukit.report.records import Row, of
 
 ASIDE = ("holds on ", "does not hold on ", "not on ", "not measured on ", "on stand-ins of the same size")
 """Notes among the reasons of a verdict that are no reason."""
+ALIKE = 0.1
+"""Share by which a value may differ from print and is as printed."""
+MORE_IS_BETTER = ("speed-up", "throughput", "precision", "ndcg", "spread")
+LESS_IS_BETTER = ("time", "preprocessing", "cost", "slowdown")
+"""What the quantities begin with of which more, or less, is better; of others a difference is only another value."""
 
 
 def section(parts: Parts) -> dict[str, Any]:
@@ -35,8 +40,9 @@ def section(parts: Parts) -> dict[str, Any]:
                 "rows": [],
             },
         )
-        item["rows"].append(row | {"name": name_of(row["method"])})
+        item["rows"].append(row | {"name": name_of(row["method"])} | beside_print(row))
     for item in items.values():
+        item["ratios"] = any(row["ratio"] is not None for row in item["rows"])
         item["methods"] = any(row["name"] for row in item["rows"])
         item["settings"] = any(row["setting"] for row in item["rows"])
         item["stand_ins"] = {row["graph"]: row["data"] for row in item["rows"] if row["data"].startswith("stand-in")}
@@ -54,6 +60,24 @@ def section(parts: Parts) -> dict[str, Any]:
         "decided": {verdict: of(claims, verdict=verdict) for verdict in DECIDED},
         "undecided": by_reason(claims),
     }
+
+
+def beside_print(row: Row) -> dict[str, Any]:
+    """Return a value of ours over that in print, and what that means: ``better``, ``worse``, ``other``, ``as printed``.
+
+    ``ratio`` is None, and nothing is said, where one of them is missing or print has 0.
+    """
+    if "NA" in (row["ours"], row["paper"]) or not float(row["paper"]):
+        return {"ratio": None, "beside": ""}
+    ratio = float(row["ours"]) / float(row["paper"])
+    if abs(ratio - 1) <= ALIKE:
+        return {"ratio": ratio, "beside": "as printed"}
+    quantity = row["quantity"].removeprefix("largest ").removeprefix("mean ")
+    if quantity.startswith(MORE_IS_BETTER):
+        return {"ratio": ratio, "beside": "better" if ratio > 1 else "worse"}
+    if quantity.startswith(LESS_IS_BETTER) and not quantity.startswith("time relative"):
+        return {"ratio": ratio, "beside": "better" if ratio < 1 else "worse"}
+    return {"ratio": ratio, "beside": "other"}
 
 
 def by_reason(claims: list[Row]) -> dict[str, list[Row]]:
