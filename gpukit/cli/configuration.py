@@ -10,6 +10,7 @@ import difflib
 import io
 import json
 import math
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -41,6 +42,8 @@ PARAMS |= {"merit": merit.Params, "diversity": diversity.Params}
 ERRORS_SHOWN = 20
 SIZES = ("gim.k", "evaluate.prefixes", "kpar.k", "merit.eta", "merit.batch", "diversity.t")
 """Keys that fit the graphs where they are not given."""
+PASSED = "GPUKIT_SIZES"
+"""The variable that passes them to jobs on other machines; the Snakefile names it to Snakemake."""
 ENOUGH = 1000
 """Vertices of a graph for which all sizes are the usual ones."""
 
@@ -244,6 +247,18 @@ def _fit_sizes(
         k = config["gim"]["k"]
         usual = [5, 10, 20, 30, 40, 50] + [1] * (k < 10) + _listed_seeds(config, places)
         config["evaluate"]["prefixes"] = sorted({one for one in usual if one < k} | {k})
+
+
+def passed_sizes(config: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the sizes that were passed to this job of another machine, by the folder of results; None if none were."""
+    found: dict[str, Any] | None = json.loads(os.environ.get(PASSED, "{}")).get(config.get("results", "results"))
+    return found
+
+
+def pass_sizes(config: Mapping[str, Any]) -> None:
+    """Pass the sizes of a checked configuration to jobs on other machines, by a variable of the environment."""
+    before = json.loads(os.environ.get(PASSED, "{}"))
+    os.environ[PASSED] = json.dumps(before | {config["results"]: sizes_of(config)})
 
 
 def sizes_of(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -99,7 +99,17 @@ def test_sizes_fit_the_graphs_that_a_system_works_on(folder):
     assert sizes(graphs=mixed) == usual | {"kpar.k": [10]}
     assert sizes(graphs=small, gim={"k": 7})["evaluate.prefixes"] == [1, 5, 7]
     assert sizes(seeds={"mine": "few.txt"})["evaluate.prefixes"] == [2, 5, 10, 20, 30, 40, 50]
-    # A job of another machine has no files to look at, and gets the sizes.
-    found = copy.deepcopy(overlaid(config, {"graphs": small}))
-    check_configuration(found, SCHEMA, sizes=sizes(graphs=small))
-    assert configuration.sizes_of(found) == sizes(graphs=small)
+
+
+def test_a_job_of_another_machine_gets_the_sizes(folder, monkeypatch):
+    """It has no edge list to look at; each folder of results has its own."""
+    monkeypatch.setenv(configuration.PASSED, "{}")
+    small = {"graphs": [{"name": "x", "edges": "names.csv"}]}
+    for changes in (small, small | {"results": "other", "gim": {"k": 7}}):
+        config = overlaid(yaml.safe_load((ROOT / "config/config.yaml").read_text()), changes)
+        there = copy.deepcopy(config)
+        check_configuration(config, SCHEMA, (), [folder])
+        configuration.pass_sizes(config)
+        check_configuration(there, SCHEMA, sizes=configuration.passed_sizes(there))
+        assert configuration.sizes_of(there) == configuration.sizes_of(config) and config["kpar"]["k"] == [10]
+    assert configuration.passed_sizes({})["gim.k"] == 4 and configuration.passed_sizes({"results": "new"}) is None
