@@ -168,6 +168,12 @@ class CudaWorlds:
 
     def gains(self, first: int, count: int, seeds: Sequence[int], progress: Progress | None = None) -> np.ndarray:
         """Return what each vertex adds to the reach of the seeds, summed over worlds first … (int64; 0 for seeds)."""
+        found = self.gains_here(first, count, seeds, progress).host()
+        found[np.array(seeds, np.int64)] = 0
+        return found
+
+    def gains_here(self, first: int, count: int, seeds: Sequence[int], progress: Progress | None = None) -> Buffer:
+        """Return what :meth:`gains` does on this GPU; what it says of seeds has no meaning."""
         total = Buffer(self.ready.n, np.int64, 0)
         low = first
         if self._kept is not None and (first, count, sorted(seeds)) == (*self._range, sorted(self._chosen)):
@@ -185,9 +191,7 @@ class CudaWorlds:
             if progress is not None:
                 progress(low - first, count)
         total.array += count
-        found = total.host()
-        found[np.array(seeds, np.int64)] = 0
-        return found
+        return total
 
     def reached(self, first: int, count: int, seeds: Sequence[int], progress: Progress | None = None) -> np.ndarray:
         """Return how many vertices the seeds reach in each of the worlds (int64)."""
@@ -208,6 +212,11 @@ class CudaWorlds:
 
     def keep(self, first: int, count: int, progress: Progress | None = None) -> np.ndarray | None:
         """Draw worlds, keep them, and return the gains of all vertices; None if they do not fit."""
+        found = self.keep_here(first, count, progress)
+        return None if found is None else found.host()
+
+    def keep_here(self, first: int, count: int, progress: Progress | None = None) -> Buffer | None:
+        """Do what :meth:`keep` does, and return the gains on this GPU."""
         try:
             return self._keep(first, count, progress)
         except OutOfMemory:  # somebody else took what was free when the budget was made
@@ -221,8 +230,8 @@ class CudaWorlds:
         self._slots: Slots | None = None
         self._room: Room | None = None
 
-    def _keep(self, first: int, count: int, progress: Progress | None) -> np.ndarray | None:
-        """Do what :meth:`keep` promises where the memory of the budget is there."""
+    def _keep(self, first: int, count: int, progress: Progress | None) -> Buffer | None:
+        """Do what :meth:`keep_here` promises where the memory of the budget is there."""
         self.drop()  # before there are new ones
         mean = self.ready.mean_live
         arcs = int((2 if self.ready.paired else 1) * (count * mean + 8 * (count * mean) ** 0.5 + 64))
@@ -250,7 +259,7 @@ class CudaWorlds:
         if progress is not None:
             progress(count, count)
         total.array += count
-        return total.host()
+        return total
 
     def _index(self, kept: Sequence[Any], used: int, placed: int, widest: int, memory: int) -> None:
         """Make the worlds that are kept, of up to ``widest`` slots each, ready to be searched."""

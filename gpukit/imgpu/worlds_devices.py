@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gpukit.device.arrays import on_gpu
+from gpukit.device.arrays import Buffer, copy, on_gpu, xp
 from gpukit.device.on_each import OnEach
 from gpukit.imgpu.problem import Progress
 from gpukit.imgpu.worlds_cuda import CudaWorlds
@@ -53,7 +53,9 @@ class MultiCudaWorlds:
 
     def gains(self, first: int, count: int, seeds: Sequence[int], progress: Progress | None = None) -> np.ndarray:
         """Return what each vertex adds to the reach of the seeds, summed over worlds first … (int64; 0 for seeds)."""
-        return sum(self._share(CudaWorlds.gains, first, count, seeds, progress=progress))
+        found = self._together(self._share(CudaWorlds.gains_here, first, count, seeds, progress=progress))
+        found[np.array(seeds, np.int64)] = 0
+        return found
 
     def reached(self, first: int, count: int, seeds: Sequence[int], progress: Progress | None = None) -> np.ndarray:
         """Return how many vertices the seeds reach in each of the worlds (int64)."""
@@ -62,12 +64,22 @@ class MultiCudaWorlds:
     def keep(self, first: int, count: int, progress: Progress | None = None) -> np.ndarray | None:
         """Draw worlds, keep them, and return the gains of all vertices; None if one GPU has no room for its share."""
         self.drop()  # before there are new ones
-        found = self._share(CudaWorlds.keep, first, count, progress=progress)
+        found = self._share(CudaWorlds.keep_here, first, count, progress=progress)
         if any(one is None for one in found):
             self.drop()
             return None
         self._kept = self._parts[: len(found)]
-        return sum(found)
+        return self._together(found)
+
+    def _together(self, found: Sequence[Buffer]) -> np.ndarray:
+        """Add up what GPUs counted for each vertex, on the first of them."""
+        with on_gpu(self._gpus[0]):
+            total = found[0]
+            for other in found[1:]:
+                here = xp.empty_like(total.array)
+                copy(here, other.array)
+                total.array += here
+            return total.host()
 
     def drop(self) -> None:
         """Give up the worlds that are kept."""

@@ -346,13 +346,13 @@ def test_several_gpus(simulator, random_graph, monkeypatch, count):
     from gpukit.imgpu import worlds_devices
 
     graph, several = random_graph(12, 25, 3, Weights("const", 0.3)), replace(simulator, gpus=(0,) * count)
-    keep = worlds_devices.CudaWorlds.keep
+    keep = worlds_devices.CudaWorlds.keep_here
 
     def short(self, first, *arguments):
         return keep(self, first, *arguments) if first == 0 else None
 
     for fresh, kept in ((False, keep), (True, keep), (False, short)):
-        monkeypatch.setattr(worlds_devices.CudaWorlds, "keep", kept)
+        monkeypatch.setattr(worlds_devices.CudaWorlds, "keep_here", kept)
         params = Params(2, 3, fresh, seed=5)
         cpu, gpu = maximise(graph, params), maximise(graph, params, several)
         assert (cpu.seeds.tolist(), cpu.gains.tolist()) == (gpu.seeds.tolist(), gpu.gains.tolist())
