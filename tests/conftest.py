@@ -59,6 +59,7 @@ FAKE_DRIVER = r"""
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 int cuInit(unsigned f) { return getenv("FAKE_FAIL") ? 100 : 0; }
 int cuGetErrorName(int e, const char **s) { *s = "CUDA_ERROR_NO_DEVICE"; return 0; }
 int cuDeviceGetCount(int *n) { *n = 2; return 0; }
@@ -67,8 +68,9 @@ int cuDeviceGetName(char *s, int n, int d) { strcpy(s, d ? "Fake B" : "Fake A");
 int cuDeviceTotalMem_v2(size_t *m, int d) { *m = (size_t)(d + 1) << 34; return 0; }
 int cuDeviceGetUuid_v2(unsigned char *u, int d) { for (int i = 0; i < 16; i++) u[i] = i + d; return 0; }
 int cuDeviceGetAttribute(int *v, int a, int d) { *v = a == 75 ? 9 : 0; return 0; }
-int made = 0;
-int cuDevicePrimaryCtxRetain(void **c, int d) { *c = NULL; made |= 1 << d; return 0; }
+volatile int made = 0, all = 0;
+int cuDevicePrimaryCtxRetain(void **c, int d) {
+  *c = NULL; __sync_fetch_and_or(&made, 1 << d); while ((made & all) != all) usleep(1000); return 0; }
 """
 
 

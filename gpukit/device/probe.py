@@ -21,7 +21,7 @@ def probe(library: str = "libcuda.so.1") -> dict:
 
 
 def start_contexts(count: int, library: str = "libcuda.so.1") -> threading.Thread:
-    """Have the driver make the contexts of the first GPUs in a thread, and return that.
+    """Have the driver make the contexts of the first GPUs in a thread, all at once, and return that thread.
 
     It takes tenths of a second, in which the caller can import what it needs: both libraries that use a GPU take the
     context that is there, and wait for one in the making. What goes wrong here, they meet again and report.
@@ -37,10 +37,18 @@ def _retain(count: int, library: str) -> None:
     except OSError:
         return
     cuda.cuInit(0)
-    for index in range(count):
+
+    def retain(index: int) -> None:
         device, context = ctypes.c_int(), ctypes.c_void_p()
         if cuda.cuDeviceGet(ctypes.byref(device), index) == 0:
             cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
+
+    others = [threading.Thread(target=retain, args=(index,), daemon=True) for index in range(1, count)]
+    for one in others:
+        one.start()
+    retain(0)
+    for one in others:
+        one.join()
 
 
 def _name(cuda: ctypes.CDLL, status: int) -> str:

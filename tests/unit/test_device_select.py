@@ -177,10 +177,13 @@ def test_detection_keeps_the_visible_names(driver: Path) -> None:
 
 def test_contexts_are_made_in_a_thread(driver: Path) -> None:
     library = str(driver / "libcuda.so.1")
-    made = ctypes.c_int.in_dll(ctypes.CDLL(library), "made")
+    made, all_ = (ctypes.c_int.in_dll(ctypes.CDLL(library), name) for name in ("made", "all"))
     for count, devices in ((1, 0b01), (2, 0b11)):
-        start_contexts(count, library).join(timeout=60)
-        assert made.value == devices
+        made.value, all_.value = 0, devices  # each waits for the others
+        making = start_contexts(count, library)
+        making.join(timeout=60)
+        assert made.value == devices and not making.is_alive()
+    all_.value = 0
     start_contexts(1, str(driver / "missing.so")).join(timeout=60)
 
 
