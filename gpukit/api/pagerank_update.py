@@ -313,14 +313,14 @@ def words_for(graph: "csr.Graph", weights: Any, what: str) -> "np.ndarray":
             f"the weights of this graph were divided by what is not known any more ({spelled('scale', scale)}); import "
             f"it with a number, the largest weight that may come ({spelled('scale', 100)})"
         )
-    weights, most = np.asarray(weights, np.float64), float(scale)
-    wrong = ~((weights > 0) & (weights <= most))
+    weights, largest = np.asarray(weights, np.float64), float(scale)
+    wrong = ~((weights > 0) & (weights <= largest))
     if wrong.any():
         raise InputError(
-            f"{what}: the weight {weights[wrong][0]:g} is outside of (0, {most:g}], the weights of this graph; "
+            f"{what}: the weight {weights[wrong][0]:g} is outside of (0, {largest:g}], the weights of this graph; "
             f"remove an edge of weight 0, and import the graph with a larger {spelled('scale')} for larger ones"
         )
-    return stored(weights / most)
+    return stored(weights / largest)
 
 
 def listed_of(graph: "csr.Graph", edges: Any, what: str, *, weights: bool) -> Listed:
