@@ -46,8 +46,8 @@ def demo(
     """Run every system on real graphs, check each answer by another method, and write a report: some minutes."""
     if graph_file is not None:
         found = answer(run, graph_file, folder, Questions(), Import(undirected=undirected or None, scale=scale))
-        jobs = {"jobs": len(found.steps.made)}
-        run.finish(found.record() | jobs | {"report": str(found.page)}, found.summary())
+        done = {"jobs": len(found.steps.made), "report": str(found.page)}
+        run.finish(found.record() | done, found.summary())
         return
     for package in NEEDED:
         if importlib.util.find_spec(package) is None:

@@ -113,6 +113,15 @@ def test_every_line_that_was_skipped_is_known(gpukit, tmp_path):
     assert gk.read_edges(path).skipped == []
 
 
+def test_lines_that_were_skipped_count_among_those_that_a_file_states(gpukit, tmp_path):
+    path, out = tmp_path / "e.txt", tmp_path / "g.h5"
+    path.write_text("# Nodes: 3 Edges: 3\n1 2\nx\n2 3\n")
+    assert gpukit("graph", "import", path, "--out", out, "--skip-bad", "1")[0] == 0
+    path.write_text("# Nodes: 3 Edges: 5\n1 2\nx\n2 3\n")
+    code, _, err = gpukit("graph", "import", path, "--out", out, "--skip-bad", "1")
+    assert code == 3 and "e.txt has 3 edges" in err.splitlines()[-1]
+
+
 def test_names_that_are_alike_are_told_and_become_one(gpukit, tmp_path):
     """Five people are written in nine ways, in case and in blanks; blanks around names never count."""
     path, out = tmp_path / "e.csv", tmp_path / "g.h5"

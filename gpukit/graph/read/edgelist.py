@@ -157,7 +157,7 @@ class EdgeList:
     def check_stated(self, name: str, stated: int, where: str) -> None:
         """Check the number of edges that a file states; raises InputError. Lines that were left out count."""
         if stated != len(self.u) + len(self.bad):
-            found = f"{name} has {len(self.u) + self.bad:,} edges"
+            found = f"{name} has {len(self.u) + len(self.bad):,} edges"
             raise InputError(f"{found}, and {where} states {stated:,}; fetch it again, or take that line out")
 
     def renamed(self, name: str, options: ReadOptions) -> "EdgeList":
