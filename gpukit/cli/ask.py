@@ -104,7 +104,7 @@ def answer(run: Run, file: Path, folder: Path, asked: Questions, imported: Impor
         raise UsageError(f"{file} is a graph, and {said[0]} is said of a table; leave it out")
     if imported.scale is not None and imported.weights == Import.weights:
         said += ["--weights", "file"]
-    said += ["--seed", str(run.seed)] * (run.seed > 0 and not is_graph)
+    said += ["--seed", str(run.seed)] * bool(run.seed and not is_graph)
     steps = Steps(folder, run, 8 - is_graph + (asked.exclude is not None))
     if is_graph:
         from gpukit.cli.graph_common import graph_facts
@@ -144,7 +144,7 @@ class Answered:
         n = int(facts["n"])
         k, self.eta = asked.k or max(1, min(20, n // 10)), asked.eta or max(1, min(200, n // 10))
         self.words: dict[str, Any] = {
-            "graph": path, "files": steps.files, "seed": steps.run.seed, "k": k, "eta": self.eta,
+            "graph": path, "files": steps.files, "seed": steps.run.seed or 0, "k": k, "eta": self.eta,
             "worlds": asked.worlds, "exclude": asked.exclude, "sizes": ",".join(map(str, range(1, k + 1))),
             "close": min(CLOSE, n), "places": min(PLACES, n),
         }  # fmt: skip

@@ -251,7 +251,7 @@ def _write_parquet(path: str, frames: Iterator["pd.DataFrame"]) -> None:
 def write_book(path: str, sheets: Mapping[str, "Table"]) -> None:
     """Write tables as the sheets of a workbook of Excel; needs openpyxl.
 
-    Titles are bold, and stay above the rows. Texts are texts, also those that Excel would calculate. A spread is
+    Titles stay above the rows. Texts are texts, also those that Excel would calculate. A spread is
     rounded to what its standard error leaves of it, and other numbers show four places.
 
     Raises

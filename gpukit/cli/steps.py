@@ -85,7 +85,7 @@ class Steps:
         target, run = self.files / out, self.run
         record, line = target.with_suffix(".json"), [*words, "--out", str(target)]
         self.lines.append(shlex.join(["gpukit", *line]))
-        where = ["--device", str(run.requested), "--gpus", str(run.gpus)] if device else []
+        where = ["--device", run.requested or "auto", "--gpus", str(run.gpus)] if device else []
         where += ["--gpu-memory", str(run.gpu_memory)] if device and run.gpu_memory is not None else []
         where += ["--threads", str(run.threads)] if run.threads is not None else []
         whole = [*line, "--force", *where, "--json"]
