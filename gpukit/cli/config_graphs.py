@@ -91,6 +91,8 @@ def check_file(edges: str, found: Path | None, what: str = "edge list") -> None:
         if re.match("https?://", edges):
             raise missing(edges, "")
         raise InputError(f"there is no file {edges!r}; name {'an' if what[0] in 'aeiou' else 'a'} {what} that is there")
+    if name != "edges" and not edges.isprintable():
+        raise InputError(f"{name} is {edges[:60]!r}, with control characters; rename the file")
     if Path(edges) == Path("-"):
         raise InputError(f"{name} is '-', by which commands mean standard input; rename the file")
     if re.search("{.*}|<.*>", str(found), re.DOTALL):

@@ -205,6 +205,8 @@ VALUES = [
     ({"seeds": {"mine": "few.txt"}}, None),
     ({"seeds": {"mine": "gone.txt"}}, "seeds.mine: there is no file 'gone.txt'; name a file that is there"),
     ({"seeds": {"mine": "g{1}.csv"}}, "g{1}.csv', but Snakemake puts something else for what is in braces"),
+    ({"seeds": {"mine": "a\nb.txt"}}, "seeds.mine: it is 'a\\nb.txt', with control characters; rename the file"),
+    ({"merit": {"costs": "a\nb.txt"}}, "merit.costs: it is 'a\\nb.txt', with control characters"),
     ({"seeds": {"pmia": "few.txt"}}, "seeds.pmia: pmia is a method of gpukit; choose another name"),
     ({"seeds": {"a/b": "few.txt"}}, "seeds.a/b: a name of letters, digits, dots, - and _ is needed"),
     ({"seeds": ["few.txt"]}, "seeds: ['few.txt'] is not of type 'object'"),
@@ -364,7 +366,7 @@ def folder(tmp_path_factory):
     (path / "p.txt").write_text("".join(f"{v} {v + 1} 0.7\n{v} {v + 2} 0.6\n" for v in range(1200)))
     (path / "counts.txt").write_text("".join(f"{v} {v + 1} 7\n" for v in reversed(range(1200))))
     (path / "long.txt").write_text("".join(f"{v} {v + 1} 0.5\n" for v in range(99_999)) + "1 99999 1\n")
-    for name in ("-", "-g.csv", "g{1}.csv", "{graph}.csv", "<results>.csv"):
+    for name in ("a\nb.txt", "-", "-g.csv", "g{1}.csv", "{graph}.csv", "<results>.csv"):
         (path / name).write_text((path / "x.txt").read_text())
     (path / "bad.txt").write_text("1 2\n3\n")
     (path / "mails.csv").write_text("day,from,to,count\n" + "".join(f"1,p{v},p{v + 1},3\n" for v in range(1200)))
