@@ -74,6 +74,17 @@ def test_the_catalogue_finds_what_it_asks_for():
     assert shown["graphs"][0].keys() <= known["properties"].keys()
 
 
+def test_the_catalogue_can_test_it():
+    """By the command that the head of the configuration names."""
+    text = (ROOT / ".test/config/config.yaml").read_text()
+    (words,) = re.findall(r"^#   snakemake (.*)$", text, re.MULTILINE)
+    command = [sys.executable, "-m", "snakemake", *words.split(), "-n", "-p", "--nolock"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr
+    assert "gim run results/graphs/ring.h5 --out results/seeds/ring/gim-ic.h5 -k 3" in done.stdout
+    assert "--seeds data/mine.txt --model ic --prefixes 1,3 --clip" in done.stdout
+
+
 @pytest.mark.skipif(importlib.util.find_spec("snakemake_executor_plugin_slurm") is None, reason="needs gpukit[slurm]")
 def test_a_job_with_two_gpus_is_one_task():
     """Older executors asked for a task a GPU, and started the job twice unless `tasks=0` was said."""
