@@ -14,10 +14,11 @@ import typer
 from typer.main import get_command
 
 import gpukit as gk
+from gpukit.cli import configuration
 from gpukit.cli.command import with_run
 from gpukit.cli.common import Run
 from gpukit.errors import BadValue, InputError, UsageError, WrongType
-from gpukit.parameters import diversity, gim, imgpu, kpar, merit
+from gpukit.parameters import diversity, gim, graph, imgpu, kpar, merit
 from gpukit.parameters.option import ABLATIONS, Option, Parameters, Seed, declared, length_of, parameter
 from gpukit.wording import facing
 
@@ -184,3 +185,23 @@ def test_python_says_what_params_say(function: Callable[..., object], params: ty
         assert known[name].default == usual, name
         if "{range}" in one.option.help and name in described:
             assert one.range in " ".join(described[name].split()), name
+
+
+def test_the_workflow_passes_them_to_a_command(monkeypatch) -> None:
+    """A rule says none of them: what is declared for the workflow is an option of the command, and only that."""
+    monkeypatch.setitem(configuration.PARAMS, "dummy", Dummy)
+    asked_of = {"dummy": {"width": 3, "shape": "flat"}}
+    words = configuration.options_of(asked_of, "dummy")
+    assert words == ["--width", "3", "--shape", "flat"] and asked(*words) == Dummy(3, "flat")
+    assert configuration.options_of(asked_of, "dummy", "shape") == ["--shape", "flat"]
+    text = {name: None for name in declared(graph.Text)} | {
+        "header": False,
+        "fold_case": True,
+        "strip": False,
+        "sep": "tab",
+    }
+    assert configuration.options_of(text, "graphs") == ["--sep", "tab", "--no-header", "--fold-case"]
+    scan = {"gim": {"k": None, "epsilon": 0.1, "bound": "opim", "sampler": "scan", "min_sets": 0}}
+    assert configuration.options_of(scan, "gim")[-4:] == ["--sampler", "scan", "--min-sets", "0"]
+    skip = {"gim": scan["gim"] | {"sampler": "skip", "k": 7}}
+    assert configuration.options_of(skip, "gim") == "-k 7 --epsilon 0.1 --bound opim --min-sets 0".split()
