@@ -80,6 +80,6 @@ def index_of(artifact: "Artifact") -> "Index":
     found = Index.of(params, int(artifact.seed or 0), arrays, light=a["light"])
     paths = None
     if "moves" in arrays:
-        held = (arrays.get(name) for name in ("factors", "moves", "paths", "names"))
-        paths = Paths(a["sized_for"], *held, a.get("sized_n"))  # type: ignore[arg-type]
+        factors, moves, vertices = (arrays[name] for name in ("factors", "moves", "paths"))
+        paths = Paths(a["sized_for"], factors, moves, vertices, arrays.get("names"), a.get("sized_n"))
     return replace(found, updatable="sized_for" in a, paths=paths)

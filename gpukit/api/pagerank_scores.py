@@ -54,17 +54,16 @@ def weighted_graph(graph: GraphLike, weights: str | None) -> tuple[Graph, bool]:
             raise UsageError(f"weights is {weights!r}; a Graph has its own, 'file', or none")
         return graph, weights is not None
     kinds = {parent.__module__.partition(".")[0] for parent in type(graph).__mro__}
-    scale = {} if weights is None else {"scale": "max"}
     if "igraph" in kinds:
         found = _of_igraph(graph, weights)
     elif weights is None:
         found = as_graph(graph, "none")
     elif "networkx" in kinds:
-        found = from_networkx(graph, weight=weights, **scale)
+        found = from_networkx(graph, weight=weights, scale="max")
     elif "scipy" in kinds:
-        found = from_scipy(graph, weights="file", **scale)
+        found = from_scipy(graph, weights="file", scale="max")
     else:
-        found = from_pandas(graph, weight=weights, **scale)
+        found = from_pandas(graph, weight=weights, scale="max")
     if loops := found.facts.get("self_loops_dropped", 0):
         raise InputError(
             f"the graph has {loops:,} loops, which gpukit leaves out, so that scores would be others; remove them"
@@ -79,9 +78,10 @@ def _of_igraph(graph: Any, weights: str | None) -> Graph:
             f"weights is {weights!r}; the edges have {', '.join(graph.es.attributes()) or 'no attributes'}"
         )
     u, v = zip(*graph.get_edgelist(), strict=True) if graph.ecount() else ((), ())
-    w = None if weights is None else graph.es[weights]
-    more = {"weights": "none"} if w is None else {"scale": "max"}
-    return from_edges(u, v, w, vertices=graph.vcount(), undirected=not graph.is_directed(), **more)
+    n, undirected = graph.vcount(), not graph.is_directed()
+    if weights is None:
+        return from_edges(u, v, vertices=n, undirected=undirected, weights="none")
+    return from_edges(u, v, graph.es[weights], vertices=n, undirected=undirected, scale="max")
 
 
 def start_of(graph: Graph, reset: Any) -> "tuple[np.ndarray, np.ndarray]":

@@ -347,8 +347,8 @@ def listed_of(graph: "csr.Graph", edges: Any, what: str, *, weights: bool) -> Li
         columns[2] += [float(edge[2])] if weights else []
     tails, heads, given = columns
     place = {name: number for number, name in enumerate(dict.fromkeys(tails + heads))}
-    ends = (np.array([place[name] for name in side], np.int64) for side in (tails, heads))
-    return Listed(list(place), *ends, np.array(given) if weights else None)
+    u, v = (np.array([place[name] for name in side], np.int64) for side in (tails, heads))
+    return Listed(list(place), u, v, np.array(given) if weights else None)
 
 
 def listed(graph: "csr.Graph", edges: Any, what: str) -> Listed:
@@ -366,5 +366,6 @@ def listed(graph: "csr.Graph", edges: Any, what: str) -> Listed:
         names = edges.ids.tolist()
     else:
         distinct, places = np.unique(np.concatenate([edges.u, edges.v]), return_inverse=True)
-        return Listed(distinct.tolist(), *np.split(places, 2), edges.w)
+        u, v = np.split(places, 2)
+        return Listed(distinct.tolist(), u, v, edges.w)
     return Listed(names, edges.u, edges.v, edges.w)

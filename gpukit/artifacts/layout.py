@@ -348,9 +348,7 @@ KINDS: dict[str, Kind] = {
                 "paths", INT32, ("steps",), "vertex after each step, all end to end", False, high="n", since=2,
                 only=_UPDATABLE
             ),
-            Array(
-                "names", UINT64, ("n",), "what walks are drawn by, where vertices came or went", False, since=3
-            ),
+            Array("names", UINT64, ("n",), "what walks are drawn by, where vertices came or went", False, since=3),
             _VERTICES,
             _ALPHA,
             Attribute("epsilon", "float", "relative error the index is made for", inside=(0, 1)),

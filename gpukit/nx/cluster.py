@@ -65,7 +65,7 @@ def _network(G: NodeRows) -> "Network":
     """Return the rows without self-loops, and the triangles of each edge, which stay with the graph."""
     if "network" not in G.found:
         G.found["network"] = _make_network(G)
-    return G.found["network"]  # type: ignore[no-any-return]
+    return G.found["network"]
 
 
 def _make_network(G: NodeRows) -> "Network":

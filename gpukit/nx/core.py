@@ -70,7 +70,7 @@ def _trussness(G: NodeRows, needed: int) -> np.ndarray:
         indptr, indices, _ = G.outgoing
         trussness = truss_numbers(Graph(indptr, indices, undirected=True), k_max=needed)[2]
         G.found["trussness"] = needed, trussness
-    return trussness  # type: ignore[no-any-return]
+    return trussness
 
 
 def _induced(G: NodeRows, kept: np.ndarray, core_number: Mapping[Hashable, int] | None) -> nx.Graph:

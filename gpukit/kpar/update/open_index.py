@@ -23,13 +23,13 @@ from gpukit.kpar.update.paths import (
     shares,
     tables_of,
 )
+from gpukit.kpar.update.paths_cpu import ends_of
 from gpukit.kpar.update.tables_cpu import (
     ADD,
     REMOVE,
     Changes,
     SlotTables,
     edges_of,
-    ends_of,
     place_tables,
     put_in,
     table_begins,

@@ -15,16 +15,8 @@ from gpukit.graph.probabilities import edge_weights
 from gpukit.kpar.index.build import Index, Paths, base_counts, index_of_rows, walk_counts
 from gpukit.kpar.problem import Constants, Params, begins
 from gpukit.kpar.update.changes import slots_of
-from gpukit.kpar.update.tables_cpu import (
-    Key,
-    SlotTables,
-    draw_paths,
-    ends_of,
-    fill_tables,
-    longest_walks,
-    pack_paths,
-    size_rows,
-)
+from gpukit.kpar.update.paths_cpu import draw_paths, ends_of, longest_walks, pack_paths
+from gpukit.kpar.update.tables_cpu import Key, SlotTables, fill_tables, size_rows
 from gpukit.wording import spelled
 
 LEAST_ALPHA = 0.01
@@ -84,8 +76,8 @@ def tables_of(graph: Graph, key: Key, params: Params, threads: int, spare: float
     where |= np.where(where > 0, begin[:-1] << 16, 0)
     room = used + int(spare * used) + (16 if spare else 0)
     tables = tables._replace(slots=np.empty(room, np.int32), weights=np.empty(room if len(words) else 0, np.uint32))
-    rows = (key, graph.indptr, graph.indices, words)
-    over_parts(lambda first, last: fill_tables(*rows, first, last, tables), graph.indptr, threads)
+    edges = (key, graph.indptr, graph.indices, words)
+    over_parts(lambda first, last: fill_tables(*edges, first, last, tables), graph.indptr, threads)
     return tables, used
 
 

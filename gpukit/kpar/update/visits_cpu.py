@@ -15,8 +15,9 @@ import numpy as np
 from numba import int64, uint16, uint64
 
 from gpukit.device.compiled import njit
+from gpukit.kpar.update.paths_cpu import longest
 from gpukit.kpar.update.rule import head_in, slot_of, tried
-from gpukit.kpar.update.tables_cpu import CHUNK, changed_visits, draws_of, longest
+from gpukit.kpar.update.tables_cpu import CHUNK, changed_visits, draws_of
 
 LISTED = 0xFFFFFFFF
 """Low half of a cell whose visit is to be listed."""

@@ -1,0 +1,148 @@
+"""What an index of kPAR does while its graph changes: ``gpukit kpar update``, in memory."""
+
+from collections.abc import Iterable
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from gpukit.api.graph import Graph
+from gpukit.api.pagerank_index import index_artifact
+from gpukit.api.results import Content, Label
+from gpukit.api.session import Session
+from gpukit.api.vertices import Vertices
+from gpukit.errors import UsageError, WrongType
+from gpukit.parameters.values import type_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gpukit.api.pagerank_update import Follower, Update
+    from gpukit.artifacts import Artifact
+    from gpukit.kpar.index.build import Index
+
+Edge = tuple[Label, Label] | tuple[Label, Label, float]
+"""The ends of an edge, and its weight where edges are weighted."""
+
+
+class Follows(Content):
+    """An index that follows its graph, where it was made for that."""
+
+    _artifact: "Artifact | None" = None
+    _files: "tuple[Path, Path] | None" = None
+    _follower: "Follower | None" = None
+    _opened: Graph
+    _index: "Index"
+    _one_at_a_time: Lock
+    _where: dict[str, Any]
+    _prepared: Any
+
+    def _follow(self) -> None:
+        """Bring graph and index up to date after updates."""
+        if self._follower is None:
+            return
+        with self._one_at_a_time:
+            news = self._follower.news()
+            if news is not None:
+                assert self._artifact is not None
+                params = self._artifact.params
+                self._opened, self._index = news
+                self._artifact = index_artifact(self._index, params, {"graph": self._opened.digest})
+                self._graph, self._prepared = self._opened.csr, None
+
+    def update(
+        self,
+        *,
+        add: Iterable[Edge] = (),
+        remove: Iterable[Edge] = (),
+        set_weights: Iterable[Edge] = (),
+        add_vertices: Vertices = (),
+        remove_vertices: Vertices = (),
+    ) -> "Update":
+        """Change edges and vertices: ``gpukit kpar update``, in memory; all or, where one is refused, none.
+
+        The first update opens the index, which takes about as long as making it; the next ones take as long as the
+        walks that they change. The first query after updates makes the rows of the index anew.
+
+        Parameters
+        ----------
+        add : iterable of pairs of vertices, or of triples with a weight where edges are weighted
+            Of an undirected graph each stands for both directions. An edge that is there is counted, and keeps its
+            weight.
+        remove : iterable of pairs of vertices
+            Edges that are not there are counted.
+        set_weights : iterable of triples
+            Edges, and what they weigh from now on; those that are not there are counted.
+        add_vertices : vertices
+            They have no edges but those of ``add``; those that are there are left out.
+        remove_vertices : vertices
+            They go with all of their edges. One that is added again later is a new one.
+
+        Returns
+        -------
+        gpukit.api.pagerank_update.Update
+            What was added and removed, and how many walks were drawn again.
+
+        Raises
+        ------
+        UsageError
+            If the index was not made with ``updatable``.
+        InputError
+            If a vertex is not in the graph, two things are to become of an edge, or a weight does not fit.
+
+        Examples
+        --------
+        >>> import gpukit as gk
+        >>> index = gk.PageRankIndex(gk.from_edges(["ann", "bob"], ["bob", "cy"]), updatable=True)
+        >>> index.update(add=[("cy", "ann"), ("ann", "bob")], remove=[("ann", "cy")]).already_there
+        1
+        >>> index.update(add_vertices=["dan"], add=[("dan", "ann")]).vertices_added
+        1
+        >>> index.graph.m
+        4
+        """
+        from gpukit.api.pagerank_update import listed_of
+
+        with self._one_at_a_time:
+            if self._follower is None:
+                self._follower = self._open_for_updates()
+            graph, weighted = self._opened.csr, self._index.params.weighted
+            edges = (
+                listed_of(graph, add, "add", weights=weighted),
+                listed_of(graph, remove, "remove", weights=False),
+                listed_of(graph, set_weights, "set_weights", weights=True),
+            )
+            for name, vertices in (("add_vertices", add_vertices), ("remove_vertices", remove_vertices)):
+                if isinstance(vertices, str | bytes) or not hasattr(vertices, "__iter__"):
+                    raise WrongType(f"{name} is {type_of(vertices)}; give a list of vertices")
+            return self._follower.update(*edges, add_vertices, remove_vertices)
+
+    def add_edges(self, edges: Iterable[Edge]) -> "Update":
+        """Add edges, each with its weight where they are weighted; see :meth:`update`."""
+        return self.update(add=edges)
+
+    def remove_edges(self, edges: Iterable[Edge]) -> "Update":
+        """Remove edges; see :meth:`update`."""
+        return self.update(remove=edges)
+
+    def set_weights(self, edges: Iterable[Edge]) -> "Update":
+        """Give edges other weights; see :meth:`update`."""
+        return self.update(set_weights=edges)
+
+    def add_vertices(self, vertices: Vertices) -> "Update":
+        """Add vertices without edges; see :meth:`update`."""
+        return self.update(add_vertices=vertices)
+
+    def remove_vertices(self, vertices: Vertices) -> "Update":
+        """Remove vertices and all of their edges; see :meth:`update`."""
+        return self.update(remove_vertices=vertices)
+
+    def _open_for_updates(self) -> "Follower":
+        """Return what changes graph and index; raises UsageError where that is not possible."""
+        from gpukit.api.pagerank_update import Follower, not_updatable
+
+        if self._files is not None:
+            raise UsageError("an opened index is that of its files; gpukit.load one that is to be updated")
+        if self._index.paths is None:
+            raise UsageError(not_updatable())
+        with Session(device="cpu", seed=0, **self._where) as session:
+            threads = session.use_device(reason="an index is updated on the CPU").threads
+        return Follower(self._opened, self._index, threads)
