@@ -288,7 +288,7 @@ def kills(asked: argparse.Namespace) -> dict[str, Any]:
             for name in "GI":
                 shutil.copy(here / f"0-{name}.h5", here / f"out-{name}.h5")
             process = run_update(here, 1, "out-G.h5", "out-I.h5")
-            time.sleep(float(generator.uniform(0.3, 1.05)) * whole)
+            time.sleep(float(generator.uniform(0.3, 2)) * whole)
             process.kill()
             process.wait()
             found = [(here / f"out-{name}.h5").read_bytes() for name in "GI"]

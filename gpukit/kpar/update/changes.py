@@ -95,19 +95,23 @@ class Changed:
             If two things are to become of an edge.
         """
         check_apart(added=add, removed=remove, weighed=weigh)
-        there, here, (known, before) = look(add.keys)[0], look(remove.keys)[0], look(weigh.keys)
-        goes = remove.keys[here] if leave is None else np.union1d(remove.keys[here], leave)
-        other = known & (before != weigh.words) if weigh.words is not None else known
-        parts = (add.keys[~there], goes, weigh.keys[other])
-        words = [
-            np.zeros(len(keys), np.uint32) if one.words is None else one.words[chosen]
-            for keys, one, chosen in zip(parts, (add, NO_EDGES, weigh), (~there, None, other), strict=True)
-        ]
-        keys = np.concatenate(parts)
-        kinds = np.repeat(np.array([ADD, REMOVE, WEIGH], np.uint8), [len(part) for part in parts])
-        order = np.argsort(keys)
-        missing = int(len(here) - here.sum() + len(known) - known.sum())
-        return cls(keys[order], kinds[order], np.concatenate(words)[order], int(there.sum()), missing)
+        if leave is not None:
+            remove = remove._replace(keys=np.union1d(remove.keys, leave))
+        parts, counts = [], {ADD: 0, REMOVE: 0, WEIGH: 0}
+        for kind, edges in ((ADD, add), (REMOVE, remove), (WEIGH, weigh)):
+            if not len(edges.keys):  # most often: a single edge is to be quick
+                continue
+            there, before = look(edges.keys)
+            news = there if kind == REMOVE else ~there if kind == ADD else there & (before != edges.words)
+            words = np.zeros(len(there), np.uint32) if edges.words is None else edges.words
+            parts.append((edges.keys[news], np.full(len(there), kind, np.uint8)[news], words[news]))
+            counts[kind] = int(np.count_nonzero(there if kind == ADD else ~there))
+        if len(parts) > 1:
+            keys, kinds, words = (np.concatenate(column) for column in zip(*parts, strict=True))
+            order = np.argsort(keys)
+            parts = [(keys[order], kinds[order], words[order])]
+        none = np.empty(0, np.int64), np.empty(0, np.uint8), np.empty(0, np.uint32)
+        return cls(*(parts[0] if parts else none), counts[ADD], counts[REMOVE] + counts[WEIGH])
 
     def count(self, kind: int) -> int:
         """How many edges come (ADD), go (REMOVE) or get another weight (WEIGH)."""

@@ -292,7 +292,9 @@ class OpenIndex:
         heads = (edges.keys & 0xFFFFFFFF).astype(np.int32)
         where, shapes = np.empty(len(tails), np.int64), np.empty(len(tails), np.int64)
         changes = Changes(tails, first, heads, edges.kinds, edges.words, where, old, shapes, *room)
-        parts = shares(old, PARTS_PER_THREAD * self.threads if len(edges.keys) > ALONE else 1)
+        parts = [(0, len(tails))]
+        if len(edges.keys) > ALONE:
+            parts = shares(old, PARTS_PER_THREAD * self.threads)
         self._map(lambda ends: take_out(key, changes, tables, *ends), parts)
         used = place_tables(changes, tables, self._slots_used)
         if used > len(tables.slots):
