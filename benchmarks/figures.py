@@ -26,8 +26,6 @@ from records import DATES, record  # noqa: E402
 from gpukit.papers.bench.machine import kernels_of  # noqa: E402
 
 OLDER = "†"
-OTHERS = ("gim-authors",)
-"""Benchmarks of programs that are not ours."""
 _MARK = "\0"
 NAMES = re.compile(r"<!-- figures (\S+) -->")
 _BLOCK = re.compile(r"<!-- figures (\S+) -->\n.*?<!-- /figures -->", re.DOTALL)
@@ -97,7 +95,7 @@ class Block:
 def older(used: Used) -> bool | None:
     """Say whether figures are of kernels that changed since, or that nobody noted; None where no GPU was used."""
     found = record(used.record)
-    if not on_gpu(used.record) or found.get("benchmark") in OTHERS:
+    if not on_gpu(used.record):
         return None
     digests = found.get("kernels")
     if not isinstance(digests, dict):

@@ -28,6 +28,7 @@ from gpukit.evaluate import forward_spread
 from gpukit.files import write_text
 from gpukit.graph.csr import Graph
 from gpukit.graph.probabilities import out_probabilities
+from gpukit.papers.bench.machine import kernels_of
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 GRAPHS = {
@@ -74,6 +75,7 @@ def main() -> int:
         "date": time.strftime("%Y-%m-%d"),
         "device": {"kind": "cuda", "name": device.name},
         "versions": versions(),
+        "kernels": {"worlds": kernels_of("worlds")},
         "authors": {"code": "github.com/LIS-Laboratory/gim", "revision": asked.revision},
         "params": {"k": K, "epsilon": EPSILON, "weights": "wc"},
         "runs": runs,

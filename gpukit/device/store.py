@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from enum import Enum
 from functools import cache
@@ -269,12 +269,11 @@ def _translated(found: Code, signature: Signature, architecture: str, runtime: b
     return bytes(Linker(*parts, options=options).link("cubin").code)
 
 
-def key_of(signature: Signature) -> str:
-    """Return the key of a kernel that is compiled for these types."""
+def key_of(signature: Signature, digest: Callable[[str], str] | None = None) -> str:
+    """Return the key of a kernel that is compiled for these types; ``digest`` of a file is that of its bytes."""
+    digest = digest or _digest
     said = [FORMAT, signature.kernel.name, str(signature), signature.kernel.max_registers]
-    said += [
-        f"{name} {_digest(path)}" if path else name for name, path in sorted(_reached(signature.kernel.py_func)[0])
-    ]
+    said += [f"{name} {digest(path)}" if path else name for name, path in sorted(_reached(signature.kernel.py_func)[0])]
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:40]
 
 

@@ -1,8 +1,11 @@
 """The machine under a benchmark: how fast its memory copies, how much of it was held, and how long calls take."""
 
+import ast
 import hashlib
 import time
 from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -25,13 +28,28 @@ ROOMS = {
 
 
 def kernels_of(room: str) -> str:
-    """Return a digest of all that the code of a room's kernels can contain, without compiling them."""
+    """Return a digest of all that the code of a room's kernels can contain, without compiling them.
+
+    Comments and docstrings do not count.
+    """
     from gpukit.device.build import modules, signatures_of
     from gpukit.device.store import key_of
 
     names = [name for name in modules() if name.startswith(f"gpukit.{room}.")]
-    keys = sorted(key_of(signature) for name in names for signature in signatures_of(name))
+    keys = sorted(key_of(signature, _code_of) for name in names for signature in signatures_of(name))
     return hashlib.sha256("\n".join(keys).encode()).hexdigest()[:16]
+
+
+@cache
+def _code_of(path: str) -> str:
+    """Return a file's syntax tree as text, without docstrings and lines of text that stand alone."""
+    tree = ast.parse(Path(path).read_text("utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            node.body = [
+                one for one in node.body if not isinstance(one, ast.Expr) or not isinstance(one.value, ast.Constant)
+            ]
+    return ast.dump(tree)
 
 
 def copy_bandwidth(device: Device) -> float:
