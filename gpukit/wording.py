@@ -26,6 +26,10 @@ def facing(face: Face) -> Iterator[None]:
         _face = before
 
 
+reported_devices: set[str] = set()
+"""The lines that named a device: each is printed once in a process, and once for each command."""
+
+
 def spelled(name: str, value: object = None) -> str:
     """Return an option, with a value if one is given, as the reader of a message writes it.
 

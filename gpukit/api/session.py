@@ -17,7 +17,7 @@ from gpukit.device.timing import PhaseTimer, synchroniser
 from gpukit.errors import DeviceError, UsageError, is_interrupt, lacks_gpu_memory
 from gpukit.parameters.option import SEED
 from gpukit.parameters.values import optional, unfit, whole
-from gpukit.wording import counted, spelled
+from gpukit.wording import counted, reported_devices, spelled
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,10 +35,6 @@ _log = logging.getLogger("gpukit")
 
 _held: "tuple[Device, lease.Lease | None] | None" = None
 """The GPUs of this process: once CUDA has started, it sees no others."""
-
-
-told: set[str] = set()
-"""What was said of devices: each line once in a process, of a command once."""
 
 
 class Where(TypedDict, total=False):
@@ -188,8 +184,8 @@ class Session:
         gpus = f"{len(device.gpus)} × {device.name}"
         where = gpus if device.kind == "cuda" else f"{counted(threads, 'thread')} of {device.name}"
         line = f"device {device.kind}: {where} ({device.reason})"
-        if device != said and line not in told:
-            told.add(line)
+        if device != said and line not in reported_devices:
+            reported_devices.add(line)
             _log.log(logging.DEBUG if self.requested in (None, "auto") else logging.INFO, line)
         return device
 

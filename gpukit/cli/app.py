@@ -16,13 +16,12 @@ from typing import Annotated, Any
 import typer
 
 from gpukit import __version__, pending
-from gpukit.api.session import told
 from gpukit.cli import interrupts
 from gpukit.cli.help import SETTINGS, Command, Group, dress
 from gpukit.cli.interrupts import INTERRUPTED
 from gpukit.cli.outputs import guarded
 from gpukit.errors import GpukitError, UsageError, is_interrupt, lacks_gpu_memory
-from gpukit.wording import facing
+from gpukit.wording import facing, reported_devices
 
 # name, module:attribute (a typer app, or a function that is one command), help
 COMMANDS: tuple[tuple[str, str, str], ...] = (
@@ -209,7 +208,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     normalise_threads()
     words = list(sys.argv[1:] if arguments is None else arguments)
-    told.clear()
+    reported_devices.clear()
     signals = interrupts.Interrupts()
     try:
         if arguments is None:
