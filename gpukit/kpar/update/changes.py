@@ -111,7 +111,8 @@ class Changed:
             order = np.argsort(keys)
             parts = [(keys[order], kinds[order], words[order])]
         none = np.empty(0, np.int64), np.empty(0, np.uint8), np.empty(0, np.uint32)
-        return cls(*(parts[0] if parts else none), counts[ADD], counts[REMOVE] + counts[WEIGH])
+        keys, kinds, words = parts[0] if parts else none
+        return cls(keys, kinds, words, counts[ADD], counts[REMOVE] + counts[WEIGH])
 
     def count(self, kind: int) -> int:
         """How many edges come (ADD), go (REMOVE) or get another weight (WEIGH)."""
