@@ -108,7 +108,7 @@ def replacing(path: PathLike) -> Iterator[str]:
         if old is not None:
             _take_after(temporary, old)
         _sync(temporary)
-        pending.settle()
+        pending.finish_checks()
         os.replace(temporary, target)
         _sync_folder(target.parent)
     except (OSError, RuntimeError) as error:

@@ -57,7 +57,7 @@ def later(check: Callable[[], None], after: str | None = None) -> None:
         check()
 
 
-def settle() -> None:
+def finish_checks() -> None:
     """Wait for all checks and raise the first error there was."""
     with _lock:
         for check in _checks:
@@ -78,11 +78,11 @@ class _Held:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        settle()
+        finish_checks()
         return self._stream.write(text)
 
     def writelines(self, lines: Any) -> None:
-        settle()
+        finish_checks()
         self._stream.writelines(lines)
 
 
@@ -101,10 +101,10 @@ def beside() -> Iterator[None]:
     try:
         with redirect_stdout(_Held(sys.stdout)):
             yield
-        settle()
+        finish_checks()
     except Exception as error:
         try:
-            settle()
+            finish_checks()
         except GpukitError:
             raise
         except Exception:  # says nothing of the file: both may have imported a module that cannot be imported

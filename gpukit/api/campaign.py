@@ -70,8 +70,10 @@ class WorldCampaign:
 
     def __repr__(self) -> str:
         where = "observed" if self.world is None else f"world {self.world}"
-        told = f"{self.activated:,} activated, {counted(len(self.rounds), 'round')}, {counted(len(self.seeds), 'seed')}"
-        return f"WorldCampaign: {where}, {told}, cost {self.cost:,.2f}"
+        shown = (
+            f"{self.activated:,} activated, {counted(len(self.rounds), 'round')}, {counted(len(self.seeds), 'seed')}"
+        )
+        return f"WorldCampaign: {where}, {shown}, cost {self.cost:,.2f}"
 
 
 class CampaignOptions(Where, total=False):
@@ -291,15 +293,15 @@ class Campaign(Content):
         content = self._content()
         worlds = content.arrays["worlds"].tolist()
         kind = "a real campaign" if worlds == [-1] else counted(len(worlds), "simulated campaign")
-        told = [f"Campaign: {kind}, η = {self.eta:,} of {content.attributes['n']:,} vertices"]
+        shown = [f"Campaign: {kind}, η = {self.eta:,} of {content.attributes['n']:,} vertices"]
         if len(worlds) > 1:
-            told.append(f"mean cost  {self.mean_cost:,.2f} ({min(self.costs):,.2f} to {max(self.costs):,.2f})")
-            told.append(f"of these world {worlds[0]}:")
-        told.append(f"activated  {self.activated:,} in {counted(len(self.rounds) - (not self.done), 'round')}")
-        told.append(f"cost       {self.cost:,.2f}")
+            shown.append(f"mean cost  {self.mean_cost:,.2f} ({min(self.costs):,.2f} to {max(self.costs):,.2f})")
+            shown.append(f"of these world {worlds[0]}:")
+        shown.append(f"activated  {self.activated:,} in {counted(len(self.rounds) - (not self.done), 'round')}")
+        shown.append(f"cost       {self.cost:,.2f}")
         if self.done:
-            return [*told, f"seeds      {cut(self.seeds)}"]
-        return [*told, f"batch      {cut(self.rounds[-1]['batch'])}"]
+            return [*shown, f"seeds      {cut(self.seeds)}"]
+        return [*shown, f"batch      {cut(self.rounds[-1]['batch'])}"]
 
     # What there is to do
 

@@ -103,7 +103,7 @@ def _on_each(places: "list[Device]", function: "Callable[[Device], None]") -> No
 
 def _load(graph: "csr.Graph", asked: Params, device: "Device", make_sets: "MakeSets | None") -> None:
     """Load compiled code with a campaign on one edge."""
-    from gpukit.graph.trifle import one_edge
+    from gpukit.graph.tiny import one_edge
     from gpukit.merit import SimulatedWorld, factory, simulate
 
     edge = one_edge(graph, vertices=3)

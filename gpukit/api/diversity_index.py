@@ -144,8 +144,8 @@ class DiversityIndex(Content):
 
     def lines(self) -> list[str]:
         """Return what is printed of it."""
-        told = ", ".join(f"{model} to k = {k}" for model, k in self.largest.items())
-        return [f"DiversityIndex: {self._opened.n:,} vertices, {told}"]
+        shown = ", ".join(f"{model} to k = {k}" for model, k in self.largest.items())
+        return [f"DiversityIndex: {self._opened.n:,} vertices, {shown}"]
 
     def search(self, k: int = Params.k, *, model: Context = Params.model, t: int | None = None) -> Diversity:
         """Find the t vertices with the most circles, and these: what :func:`structural_diversity` finds.

@@ -27,7 +27,7 @@ MERGED = {
 }
 """What becomes of parallel edges with weights."""
 
-MOST_TOLD = 10
+MOST_FAULTS = 10
 """Lines that were left out, of which each is told."""
 
 
@@ -221,9 +221,9 @@ def _skipped(bad: "Sequence[str]") -> list[str]:
     """Return what is said of lines that were left out: how many, and each of the first by its number and its fault."""
     if not bad:
         return []
-    told = [f"  {fault.partition('; ')[0]}" for fault in bad[:MOST_TOLD]]  # without what to do about it
-    left = [f"  … and {len(bad) - MOST_TOLD:,} more"] * (len(bad) > MOST_TOLD)
-    return [f"skipped {counted(len(bad), 'line')} without an edge:", *told, *left]
+    faults = [f"  {fault.partition('; ')[0]}" for fault in bad[:MOST_FAULTS]]  # without what to do about it
+    left = [f"  … and {len(bad) - MOST_FAULTS:,} more"] * (len(bad) > MOST_FAULTS)
+    return [f"skipped {counted(len(bad), 'line')} without an edge:", *faults, *left]
 
 
 def _tell_of_columns(dialect: "Dialect", weighted: bool, option: str) -> None:

@@ -23,7 +23,7 @@ _log = logging.getLogger("gpukit")
 KIND, VERSION = "ppr-edges", 1
 ROWS = 1 << 20
 """Rows of a batch at most, where k is no more: what a kill costs, and what a reader takes at once."""
-TOLD_S = 60.0
+REPORT_S = 60.0
 """Seconds from one line on the pace to the next."""
 
 
@@ -185,7 +185,7 @@ class _Pace:
 
     def __init__(self, done: int, total: int, update: Callable[[int, int], None]) -> None:
         self.began, self.at_first, self.total, self.update = time.monotonic(), done, total, update
-        self.told = self.began
+        self.reported_at = self.began
         update(done, total)
 
     def of_batch(self, before: int) -> Callable[[int, int], None]:
@@ -195,8 +195,8 @@ class _Pace:
     def _tell(self, done: int) -> None:
         self.update(done, self.total)
         now = time.monotonic()
-        if now - self.told >= TOLD_S and done > self.at_first:
-            self.told = now
+        if now - self.reported_at >= REPORT_S and done > self.at_first:
+            self.reported_at = now
             a_second = (done - self.at_first) / (now - self.began)
             left = (self.total - done) / a_second / 60
             _log.info("%s of %s vertices, %.0f a second, %.0f min left", f"{done:,}", f"{self.total:,}", a_second, left)

@@ -350,8 +350,8 @@ def _scheme(weights: str | None, named: bool, what: str) -> str:
     """Return the edge probabilities that are meant; what holds some must be named for them, and for nothing else."""
     found = optional(text, "weights", weights) or ("file" if named else "wc")
     if (found == "file") != named:
-        told = f"{what} names probabilities, which weights {found} does not read" if named else "weights file reads"
-        raise UsageError(f"{told}; " + ("leave one of them out" if named else f"give {what}, which holds them"))
+        problem = f"{what} names probabilities, which weights {found} does not read" if named else "weights file reads"
+        raise UsageError(f"{problem}; " + ("leave one of them out" if named else f"give {what}, which holds them"))
     return found
 
 

@@ -322,7 +322,7 @@ class PageRankIndex(Follows):
             queries = [Sources.weighted(*weights_of(graph, one, "source")) for one in sources]
             if not queries:
                 raise UsageError("there are no sources; give at least one")
-            together = Sources.together(queries)
+            joined = Sources.joined(queries)
             session.inputs = {"graph": digest, "index": self.digest}
             session.params = {"k": length, "depth": depth, "bounds": "exact", **asked.record()}
             named = None
@@ -332,23 +332,21 @@ class PageRankIndex(Follows):
             details: dict[str, Any] = {}
             if depth == "exact":
                 session.graph = self.graph.csr  # an opened index has no weights of edges
-                result, tied = answer_exactly(session, together, asked, length, named)
+                result, tied = answer_exactly(session, joined, asked, length, named)
                 details["tied"] = [graph.original(one).tolist() for one in tied]
             else:
-                result = self._answer(session, together, length, depth, named)
+                result = self._answer(session, joined, length, depth, named)
                 details["steps"] = result.steps.tolist()
-            artifact = answers_artifact(session, together, result, "kpar", epsilon=asked.epsilon)
+            artifact = answers_artifact(session, joined, result, "kpar", epsilon=asked.epsilon)
             return TopK(artifact, details, graph)
 
-    def _answer(
-        self, session: Session, together: "Sources", k: int, depth: str, among: "np.ndarray | None"
-    ) -> "Result":
+    def _answer(self, session: Session, joined: "Sources", k: int, depth: str, among: "np.ndarray | None") -> "Result":
         """Answer queries: by the threads of an opened index, or here."""
         if self._engine is not None and depth == "refined" and among is None:
-            return self._engine.answer(together, k)
+            return self._engine.answer(joined, k)
         with self._one_at_a_time:
-            where, prepared = self._prepare(session, float(session.graph.m) * len(together))
-            return answer(session, where, prepared, together, k, depth=depth, among=among)
+            where, prepared = self._prepare(session, float(session.graph.m) * len(joined))
+            return answer(session, where, prepared, joined, k, depth=depth, among=among)
 
     def write_all(
         self,

@@ -24,7 +24,7 @@ def answer_directly(
     session: Session, device: "Device", asked: Params, sources: "Sources", k: int, *, exact: bool
 ) -> "Result":
     """Answer queries by pushes and walks of their own."""
-    from gpukit.graph.trifle import one_edge
+    from gpukit.graph.tiny import one_edge
     from gpukit.kpar.direct import query_directly
     from gpukit.kpar.problem import Sources
 

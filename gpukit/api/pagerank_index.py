@@ -24,7 +24,7 @@ RANK_VISITS, INDEX_VISITS = 40, 6
 
 def rank(session: Session, device: "Device", params: "Params") -> "Rank":
     """Compute PageRank and the PRO-rank list."""
-    from gpukit.graph.trifle import one_edge
+    from gpukit.graph.tiny import one_edge
     from gpukit.kpar.run import rank_on
 
     session.load(lambda: rank_on(device, one_edge(session.graph), params))
@@ -39,7 +39,7 @@ def index(
     """Draw the random walks of every vertex; return the artifact, and the index."""
     import numpy as np
 
-    from gpukit.graph.trifle import one_edge
+    from gpukit.graph.tiny import one_edge
     from gpukit.kpar.run import index_on
 
     graph = session.graph

@@ -78,13 +78,13 @@ def device_for_updates(requested: str | None) -> str:
 
 def drawn(session: Session, device: "Device", sizes: "Paths", params: "Params", *, hubs: bool) -> "Index":
     """Draw the walks of an updatable index with these sizes."""
-    from gpukit.graph.trifle import one_edge
+    from gpukit.graph.tiny import one_edge
     from gpukit.kpar.update.paths import build_updatable
 
     how: dict[str, Any] = {"seed": session.seed, "threads": device.threads, "hubs": hubs}
-    trifle = one_edge(session.graph)
+    tiny = one_edge(session.graph)
     few = sizes._replace(factors=sizes.factors[:2], names=None)
-    session.load(lambda: build_updatable(trifle, few, params, **how))
+    session.load(lambda: build_updatable(tiny, few, params, **how))
     with session.phase("walks"):
         return build_updatable(session.graph, sizes, params, **how)
 

@@ -146,8 +146,8 @@ class Content:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the lines and the table."""
-        told = "<br>".join(map(html.escape, self.lines()))
-        return f"<p>{told}</p>{self.to_pandas()._repr_html_()}"
+        shown = "<br>".join(map(html.escape, self.lines()))
+        return f"<p>{shown}</p>{self.to_pandas()._repr_html_()}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -287,13 +287,13 @@ class Seeds(Answer):
 
     def lines(self) -> list[str]:
         """Return what is printed of it."""
-        told = [f"Seeds: {len(self):,} of {counted(self.artifact.attributes['n'], 'vertex')}, by {self.method}"]
-        told.append(f"seeds      {cut(self.seeds)}")
+        shown = [f"Seeds: {len(self):,} of {counted(self.artifact.attributes['n'], 'vertex')}, by {self.method}"]
+        shown.append(f"seeds      {cut(self.seeds)}")
         if self.spread_estimate is not None:
-            told.append(f"spread     {self.spread_estimate:,.2f} (estimate)")
+            shown.append(f"spread     {self.spread_estimate:,.2f} (estimate)")
         if self.guarantee is not None:
-            told.append(f"guarantee  {self.guarantee:.4f} of the best possible if edges have these probabilities")
-        return told
+            shown.append(f"guarantee  {self.guarantee:.4f} of the best possible if edges have these probabilities")
+        return shown
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -408,10 +408,10 @@ class TopK(Answer):
     def lines(self) -> list[str]:
         """Return what is printed of it."""
         a = self.artifact.attributes
-        told = [f"TopK: {counted(len(self), 'query')}, k = {a['k']}, α = {a['alpha']}"]
+        shown = [f"TopK: {counted(len(self), 'query')}, k = {a['k']}, α = {a['alpha']}"]
         for number, answer in enumerate(self.answers[:SHOWN], 1):
-            told.append(f"query {number}: " + cut([f"{vertex} ({score:.4g})" for vertex, score in answer]))
-        return told
+            shown.append(f"query {number}: " + cut([f"{vertex} ({score:.4g})" for vertex, score in answer]))
+        return shown
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -453,6 +453,6 @@ class Diversity(Answer):
     def lines(self) -> list[str]:
         """Return what is printed of it."""
         a = self.artifact.attributes
-        told = [f"Diversity: the {len(self):,} best of {counted(a['n'], 'vertex')}, {a['model']}, k = {a['k']}"]
+        shown = [f"Diversity: the {len(self):,} best of {counted(a['n'], 'vertex')}, {a['model']}, k = {a['k']}"]
         equal = tied(list(self.scores.values()), SHOWN, a["n"], "circle")
-        return [*told, cut([f"{vertex} ({score})" for vertex, score in self.scores.items()]), *[equal] * bool(equal)]
+        return [*shown, cut([f"{vertex} ({score})" for vertex, score in self.scores.items()]), *[equal] * bool(equal)]

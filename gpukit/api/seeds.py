@@ -78,10 +78,10 @@ def maximise(
         Returns the methods for a device, where not the usual ones are asked for.
     """
     with session.phase("load"):
-        from gpukit.device.compiled import compile_beside
+        from gpukit.device.compiled import compile_concurrently
         from gpukit.gim.baselines import by_discount
 
-        compile_beside("gpukit.gim.trifle:choose", by_discount)
+        compile_concurrently("gpukit.gim.tiny:choose", by_discount)
     device = session.use_device(work=_work(session.graph, params))
     try:
         found = _maximise(session, params, device, methods, PATIENCE_S)
@@ -191,11 +191,11 @@ def use_device(session: Session, worlds: int, passes: int) -> "Device":
 def _load(graph: "Graph", params: Params, device: "Device", methods: "Methods") -> None:
     """Load compiled code with a run on one edge."""
     from gpukit.gim import maximise
-    from gpukit.graph.trifle import one_edge
+    from gpukit.graph.tiny import one_edge
 
     same = ("model", "bound", "sampler", "selection", "sets", "rounds", "optimism")
-    trifle = Params(k=1, epsilon=0.9, min_sets=0, max_members=1000, **{name: getattr(params, name) for name in same})
-    maximise(one_edge(graph), trifle, device, methods=methods)
+    tiny = Params(k=1, epsilon=0.9, min_sets=0, max_members=1000, **{name: getattr(params, name) for name in same})
+    maximise(one_edge(graph), tiny, device, methods=methods)
 
 
 def in_weights(result: "Result", decimals: int) -> "Result":
@@ -318,11 +318,11 @@ def influence_maximization(
     params = Params(k=k, epsilon=epsilon, model=model, rounds=rounds, seed=seed, **asked)
     if budget is not None and not is_number(budget) and not isinstance(budget, str):
         raise unfit("budget", budget, "a number")
-    told = None if budget is None else str(budget)
+    budget_text = None if budget is None else str(budget)
     with Session(seed=seed, **where) as session:
-        check_limits(k, told, costs)
-        session.params = {**params.record(), "budget": told}
-        units = None if told is None else budget_units(told)
+        check_limits(k, budget_text, costs)
+        session.params = {**params.record(), "budget": budget_text}
+        units = None if budget_text is None else budget_units(budget_text)
         opened = open_graph(session, graph, weights)
         if params.model == "ic" and params.sampler == "skip":
             session.tables = opened.tables()

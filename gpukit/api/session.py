@@ -206,15 +206,15 @@ class Session:
         numba.set_num_threads(threads)
         return threads
 
-    def load(self, trifle: Callable[[], object]) -> None:
+    def load(self, warm_up: Callable[[], object]) -> None:
         """Do something small that loads the compiled code, where the phases that follow are to be compared."""
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Callable[[int, int], None]]:
         """Yield ``update(done, total)``, by which the progress is told."""
         if callable(self._progress):
-            told = self._progress
-            yield lambda done, total: (told(done, total), None)[1]
+            report = self._progress
+            yield lambda done, total: (report(done, total), None)[1]
         elif self._progress:
             with bar(title) as update:
                 yield update

@@ -187,8 +187,8 @@ def estimate_spread(
         artifact, points, reached = measure(
             session, rounds, sizes, model=model, runs=runs, error=error, max_runs=max_runs
         )
-        told = {} if error is None else {"error": reached}
-        return Spread(artifact, {**points[-1], "curve": points, **told})
+        more = {} if error is None else {"error": reached}
+        return Spread(artifact, {**points[-1], "curve": points, **more})
 
 
 def _rounds(session: Session, seeds: Seeds | Vertices, digest: str | None) -> list[list[int]]:

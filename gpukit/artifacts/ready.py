@@ -49,8 +49,8 @@ def write_ready(path: Path, about: Mapping[str, Any], arrays: Mapping[str, np.nd
     for name, array in arrays.items():
         listed[name] = [array.dtype.str, start, array.nbytes]
         start += array.nbytes + -array.nbytes % _ALIGNED
-    told = {**about, "version": VERSION, "arrays": listed, "sums": digests(arrays)}
-    text = json.dumps(told, sort_keys=True).encode()
+    manifest = {**about, "version": VERSION, "arrays": listed, "sums": digests(arrays)}
+    text = json.dumps(manifest, sort_keys=True).encode()
     try:
         with replacing(path) as temporary, open(temporary, "wb") as file:
             file.write(text + b" " * (-(len(text) + 1) % _ALIGNED) + b"\n")
@@ -84,14 +84,14 @@ def map_ready(path: Path, about: Mapping[str, Any], n: int) -> dict[str, np.ndar
     try:
         with open(path, "rb") as file:
             text = file.readline()
-            told = json.loads(text)
-            if told["version"] != VERSION or any(told.get(name) != value for name, value in about.items()):
+            manifest = json.loads(text)
+            if manifest["version"] != VERSION or any(manifest.get(name) != value for name, value in about.items()):
                 return None
             # Copied on writing ("c"), not read-only: compiled code is the same as for arrays that were read.
             data = np.asarray(np.memmap(file, np.uint8, "c", len(text)))
-        places = told["arrays"].items()
+        places = manifest["arrays"].items()
         arrays = {name: data[start : start + size].view(kind) for name, (kind, start, size) in places}
-        need(digests(arrays) == told["sums"], "a checksum is wrong")
+        need(digests(arrays) == manifest["sums"], "a checksum is wrong")
         _check_values(arrays, n)
         return arrays
     except FileNotFoundError:

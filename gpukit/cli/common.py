@@ -92,10 +92,10 @@ class Run(Session):
             self.labels = self.graph.labels
             return self.graph, self.tables
 
-    def load(self, trifle: Callable[[], object]) -> None:
+    def load(self, warm_up: Callable[[], object]) -> None:
         """Do something small that loads the compiled code, before the phases that people compare."""
         with self.phase("load"):
-            trifle()
+            warm_up()
 
     def _set_threads(self, device: Device) -> int:
         """Let numba use the threads of a device, and return how many it does; what it cannot hold fails from now on."""

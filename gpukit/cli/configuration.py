@@ -80,7 +80,7 @@ def check_configuration(
         check_source(Path(path))
     check_size(config)
     written = copy.deepcopy(config)  # the schema fills in defaults, which hide what was left out
-    found = _Found()
+    found = _Faults()
     _check_schema(config, schema, found)
     found.end()
     paper = config["paper"]
@@ -116,7 +116,7 @@ def check_configuration(
     found.end()
 
 
-class _Found:
+class _Faults:
     """What is wrong with a configuration: a line each."""
 
     def __init__(self) -> None:
@@ -138,7 +138,7 @@ class _Found:
             raise InputError("\n".join(dict.fromkeys(self.lines)))
 
 
-def _check_schema(config: dict[str, Any], schema: Path, found: _Found) -> None:
+def _check_schema(config: dict[str, Any], schema: Path, found: _Faults) -> None:
     """Check a configuration against the schema as written: whole numbers are integers, patterns fit from end to end."""
     import jsonschema  # comes with Snakemake
 
@@ -183,7 +183,7 @@ def _unknown(section: dict[str, Any], known: dict[str, Any]) -> str:
     return f"there is no key {name[:60]!r}; {nearest}Known: {', '.join(known)}"
 
 
-def _check_questions(config: dict[str, Any], places: Sequence[Path], found: _Found) -> None:
+def _check_questions(config: dict[str, Any], places: Sequence[Path], found: _Faults) -> None:
     """Check what names vertices, what they count for and cost, and seeds to judge: files are there, names are free."""
     from gpukit.report.style import SIMULATORS
 
@@ -215,7 +215,7 @@ def _check_file(name: str, places: Sequence[Path]) -> None:
         check_file(name, find_file(name, places), "file")
 
 
-def _check_numbers(config: dict[str, Any], found: _Found) -> None:
+def _check_numbers(config: dict[str, Any], found: _Faults) -> None:
     """Check numbers against each other."""
     k, prefixes = config["gim"]["k"], config["evaluate"]["prefixes"]
     worlds = config["imgpu"]["worlds"]

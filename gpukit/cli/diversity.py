@@ -44,7 +44,7 @@ def _read_index(run: Run, graph_file: Path, undirected: bool, index_file: Path, 
         return index, directed
 
 
-def _told(symmetrised: bool) -> dict[str, str]:
+def _directions(symmetrised: bool) -> dict[str, str]:
     """Return what people read of ignored directions, if there were any."""
     return {"directions": "ignored: the graph is directed, every edge counts both ways"} if symmetrised else {}
 
@@ -92,7 +92,7 @@ def egos(
     attributes = {"n": graph.n, "count": len(found.centres), **run.inputs}
     run.save("egonets", arrays, attributes, compress=compress)
     record = {"egos": len(found.centres), "nodes": len(found.nodes), "edges": len(found.indices) // 2}
-    run.finish(record | {"symmetrised": symmetrised}, record | _told(symmetrised))
+    run.finish(record | {"symmetrised": symmetrised}, record | _directions(symmetrised))
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,9 @@ def find(
     run.put(artifact)
     shares = {"shares": found.pop("shares")} if "shares" in found else {}
     record: dict[str, Any] = {**found, "symmetrised": symmetrised, **shares}
-    run.finish(record, {**found_lines(found["top"], graph.n), "scored": f"{result.scored:,}", **_told(symmetrised)})
+    run.finish(
+        record, {**found_lines(found["top"], graph.n), "scored": f"{result.scored:,}", **_directions(symmetrised)}
+    )
 
 
 @app.command("index")
@@ -157,7 +159,7 @@ def index_(
     sizes = {model: len(lists.scores) for model, lists in index.lists.items()}
     shown = {f"largest k, {model}": k for model, k in index.largest.items()}
     record = {"largest": index.largest, "entries": sizes, "symmetrised": symmetrised}
-    run.finish(record, shown | _told(symmetrised))
+    run.finish(record, shown | _directions(symmetrised))
 
 
 @app.command("decompose")
@@ -199,7 +201,7 @@ def decompose_(
     attributes = {"n": graph.n, **run.inputs}
     run.save("decomposition", arrays, attributes, compress=compress)
     shown = {f"largest {name.replace('_', ' ')}": value for name, value in largest.items()}
-    run.finish(record, shown | _told(symmetrised))
+    run.finish(record, shown | _directions(symmetrised))
 
 
 app.command("gather")(gather)

@@ -117,7 +117,7 @@ def ppr(
         )
     with run.phase("read"):
         graph, _ = run.read_graph(graph_file, transpose=False)
-        every = [_Asked(path, graph, run.inputs["graph"], k, epsilon, delta) for path in answers_file]
+        every = [_Judged(path, graph, run.inputs["graph"], k, epsilon, delta) for path in answers_file]
     for one in every:
         one.check_same(every[0])
     run.inputs["answers"] = every[0].found.payload
@@ -159,7 +159,7 @@ def ppr(
     run.finish(records[0], shown)
 
 
-class _Asked:
+class _Judged:
     """Answers that are to be judged, and what is asked of them; defaults are those of the answers and their graph."""
 
     def __init__(
@@ -193,14 +193,14 @@ class _Asked:
         asked = {"k": self.k, "epsilon": self.epsilon, "delta": self.delta}
         return asked | {"alpha": a["alpha"], "method": a["method"]}
 
-    def check_same(self, first: "_Asked") -> None:
+    def check_same(self, first: "_Judged") -> None:
         """Check that these are answers to the queries of the first file."""
         import numpy as np
 
-        ways = [(one.found.attributes["alpha"], one.found.attributes.get("weighted", False)) for one in (self, first)]
+        walks = [(one.found.attributes["alpha"], one.found.attributes.get("weighted", False)) for one in (self, first)]
         sources = ("source_offsets", "sources", "source_mass")
         same = all(np.array_equal(self.found.arrays[one], first.found.arrays[one]) for one in sources)
-        if ways[0] != ways[1] or not same:
+        if walks[0] != walks[1] or not same:
             raise InputError(
                 f"{self.path} and {first.path} answer other queries, or with another alpha; judge them apart"
             )

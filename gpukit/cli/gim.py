@@ -15,7 +15,7 @@ from gpukit.cli.gim_shards import sample, select
 from gpukit.cli.gim_sweep import read_under, sweep
 from gpukit.cli.options import option
 from gpukit.cli.vertices import vertex_costs, vertex_list, vertex_weights
-from gpukit.graph.trifle import one_edge
+from gpukit.graph.tiny import one_edge
 from gpukit.parameters.gim import Params, check_limits
 
 if TYPE_CHECKING:

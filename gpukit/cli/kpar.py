@@ -43,7 +43,7 @@ _log = logging.getLogger("gpukit")
 
 
 @dataclass(frozen=True)
-class Asked:
+class IndexOptions:
     """What an index is made of, and which walks it holds."""
 
     rank_file: Annotated[Path | None, option("--rank PR.h5", "PageRank by `kpar rank`; computed when not given.")] = (
@@ -112,13 +112,13 @@ def rank(run: Run, graph_file: options.GraphArgument, params: Annotated[Params, 
 
 @app.command("index")
 @with_run("out", *DEVICE, "seed", writes="irw", estimate=needs.index)
-def index(run: Run, graph_file: options.GraphArgument, params: Params, asked: Asked) -> None:
+def index(run: Run, graph_file: options.GraphArgument, params: Params, asked: IndexOptions) -> None:
     """Draw the random walks of every vertex and store where they end."""
     build(run, graph_file, params, asked)
 
 
 def build(
-    run: Run, graph_file: Path, params: Params, asked: Asked, *, hubs: bool = False, adaptive: bool = True
+    run: Run, graph_file: Path, params: Params, asked: IndexOptions, *, hubs: bool = False, adaptive: bool = True
 ) -> None:
     """Make an index, also with a list of hubs, or with as many walks from every vertex."""
     run.params = {**params.record(), "hubs": hubs, "adaptive": adaptive}
@@ -141,7 +141,7 @@ def build(
     run.finish(record)
 
 
-def _updatable(run: Run, params: Params, asked: Asked, hubs: bool, adaptive: bool) -> "tuple[Artifact, Index]":
+def _updatable(run: Run, params: Params, asked: IndexOptions, hubs: bool, adaptive: bool) -> "tuple[Artifact, Index]":
     """Make an index that `kpar update` can change, with sizes by PageRank or those of another index."""
     from gpukit.kpar.update.paths import check_updatable
 

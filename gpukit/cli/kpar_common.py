@@ -129,8 +129,8 @@ def finish(
     lines["queries"] = f"{len(sources):,}" + (f", of which {left:,} are not shown (--json has all)" if left > 0 else "")
     for q, steps in enumerate(extra.get("explain", [])[:QUERIES_SHOWN]):
         for number, step in enumerate(steps, 1):
-            told = ", ".join(f"{name} {value:.3g}" for name, value in step.items())
-            lines[f"{titles[q]}, step {number}"] = told
+            numbers = ", ".join(f"{name} {value:.3g}" for name, value in step.items())
+            lines[f"{titles[q]}, step {number}"] = numbers
     run.finish({"results": results, **extra}, lines)
 
 

@@ -31,7 +31,7 @@ GRACE_S = 10
 
 
 @dataclass(frozen=True)
-class Asked:
+class ServeOptions:
     """Where the server listens, and what a request may ask."""
 
     host: Annotated[str, option("--host ADDRESS", "Where to listen; the default is this machine alone.")] = "127.0.0.1"
@@ -48,7 +48,7 @@ class Asked:
 
 
 @with_run(*DEVICE)
-def serve(run: Run, graph_file: GraphArgument, index_file: IndexOption, asked: Asked) -> None:
+def serve(run: Run, graph_file: GraphArgument, index_file: IndexOption, asked: ServeOptions) -> None:
     """Answer queries over HTTP, as JSON or Arrow, until Ctrl-C or SIGTERM; on this machine alone by default.
 
     POST /v1/topk with {"k": 10, "sources": [42, {"7": 3, "9": 1}]}, and "among": [5, 8] for the best of these alone;
@@ -80,7 +80,7 @@ def serve(run: Run, graph_file: GraphArgument, index_file: IndexOption, asked: A
         engine.answer(Sources.single([0]), 1, [0])  # has code of its own
         with suppress(ImportError):
             as_arrow(graph, found, {})  # else the first who wants Arrow waits for what that loads, and all others, too
-    pending.settle()
+    pending.finish_checks()
     # What clients leave behind in cycles, such as the bodies of connections that broke, must not pile up: it is looked
     # for as often as Python does by itself, not as rarely as a command does, and without what is there now and stays.
     gc.freeze()
@@ -122,7 +122,7 @@ def _check_libraries() -> None:
         raise UsageError(f"kpar serve needs the package {error.name}; install gpukit[serve]") from None
 
 
-def _server(app: Any, asked: Asked) -> Any:
+def _server(app: Any, asked: ServeOptions) -> Any:
     """Return a server that ends well at the first signal, and at once at the second."""
     import uvicorn
 

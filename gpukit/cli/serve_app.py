@@ -148,16 +148,16 @@ class Service:
     def app(self) -> Starlette:
         """Return the application."""
         routes = [
-            Route("/v1/topk", self._told(self.topk), methods=["POST"]),
-            Route("/v1/edges", self._told(self.edges), methods=["POST", "PATCH", "DELETE"]),
-            Route("/health", self._told(self.health), methods=["GET"]),
-            Route("/metrics", self._told(self.report), methods=["GET"]),
+            Route("/v1/topk", self._logged(self.topk), methods=["POST"]),
+            Route("/v1/edges", self._logged(self.edges), methods=["POST", "PATCH", "DELETE"]),
+            Route("/health", self._logged(self.health), methods=["GET"]),
+            Route("/metrics", self._logged(self.report), methods=["GET"]),
         ]
         app = Starlette(routes=routes, exception_handlers={HTTPException: self._unknown})
         app.router.redirect_slashes = False  # a path with a slash too many is another path: 404
         return app
 
-    def _told(self, handle: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+    def _logged(self, handle: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
         """Return a handler whose errors are lines of JSON, and which is counted."""
 
         async def answer(request: Request) -> Response:
@@ -213,7 +213,7 @@ class Service:
         k, sources, among = self._asked(asked, state)
         pieces = self.served.engine.submit(sources, k, among, state.prepared)
         try:
-            result = Result.together(await asyncio.gather(*map(asyncio.wrap_future, pieces)))
+            result = Result.joined(await asyncio.gather(*map(asyncio.wrap_future, pieces)))
         finally:
             for piece in pieces:
                 piece.cancel()  # where the client is gone; of one that is done this does nothing
@@ -300,7 +300,7 @@ class Service:
         named = sum(len(one) if isinstance(one, dict) else 1 for one in sources) + len(among or ())
         if named > limits.sources:
             raise UsageError(f"{named:,} vertices are named; {limits.sources:,} in a request are allowed here")
-        return k, Sources.together([_query(state, one) for one in sources]), _among(state, among)
+        return k, Sources.joined([_query(state, one) for one in sources]), _among(state, among)
 
 
 def _among(state: State, vertices: list[Any] | None) -> list[int] | None:

@@ -426,7 +426,7 @@ def read_sources(graph: "Graph", asked: Queries, seed: int, inputs: dict[str, st
         weights = in_whole_numbers([weight for _, weight in one])
         queries.append(Sources.weighted(vertices[place : place + len(one)], weights))
         place += len(one)
-    return Sources.together(queries)
+    return Sources.joined(queries)
 
 
 def _read(path: Path, content: bytes, graph: "Graph") -> tuple[list[int], list[list[tuple[Any, Fraction]]]]:

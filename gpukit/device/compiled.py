@@ -7,7 +7,7 @@ other.
 
 What costs seconds of a first run: an array assigned to a slice, for which Numba compiles 37 functions that say what is
 wrong with slices that do not fit (a loop over the elements needs none); and a second kind of one argument, as a row's
-start that is int64 here and uint32 there. Two processes compile twice as fast as one (:func:`compile_beside`).
+start that is int64 here and uint32 there. Two processes compile twice as fast as one (:func:`compile_concurrently`).
 """
 
 import hashlib
@@ -41,10 +41,10 @@ NO_PLACE = (
 _kept: dict[Callable, bool] = {}
 """The functions that :func:`njit` compiles, and whether their code is kept on disk."""
 
-_told: list[str] = []
+_reported: list[str] = []
 """What a process compiled first."""
 
-_beside: list[str] = []
+_concurrent: list[str] = []
 """What other processes shall call once this one compiles."""
 
 _helpers: list[subprocess.Popen[bytes]] = []
@@ -75,7 +75,7 @@ def _stamp_alone(room: str) -> str:
     return digest.hexdigest()
 
 
-def compile_beside(function: str, first: Any) -> None:
+def compile_concurrently(function: str, first: Any) -> None:
     """Have another process call a function, ``module:name``, as soon as it is seen that something must be compiled.
 
     What the function calls is then compiled while this process does other work: Numba compiles one function at a time
@@ -88,7 +88,7 @@ def compile_beside(function: str, first: Any) -> None:
     first : compiled function
         One that is compiled then. If no file has code of it the process starts at once, else when this one compiles.
     """
-    _beside.append(function)
+    _concurrent.append(function)
     place = Path(first.stats.cache_path or os.devnull)
     if not any(place.glob(f"*.{first.py_func.__name__}-*.nbi")):
         _start_helpers(_kept.get(first.py_func, False))
@@ -97,10 +97,10 @@ def compile_beside(function: str, first: Any) -> None:
 def _begin_to_compile(function: Callable) -> None:
     """Say, once in a process, that it compiles, and what first; and let another one help."""
     kept = _kept.get(function, True)
-    if not _told:
-        _told.append(f"{function.__module__}.{function.__name__}")
+    if not _reported:
+        _reported.append(f"{function.__module__}.{function.__name__}")
         _log.info(
-            "compiling %s and what else this command needs: some seconds, %s", _told[0].removeprefix("gpukit."),
+            "compiling %s and what else this command needs: some seconds, %s", _reported[0].removeprefix("gpukit."),
             "once on this machine; `gpukit warm-up` does it for all commands" if kept else
             f"in every process, since {NO_PLACE}",
         )  # fmt: skip
@@ -109,8 +109,8 @@ def _begin_to_compile(function: Callable) -> None:
 
 def _start_helpers(kept: bool) -> None:
     """Start the processes that were asked for, if there are processors, and code is kept where this one finds it."""
-    while _beside and kept and numba.config.NUMBA_NUM_THREADS > 1:
-        module, name = _beside.pop().split(":")
+    while _concurrent and kept and numba.config.NUMBA_NUM_THREADS > 1:
+        module, name = _concurrent.pop().split(":")
         command = [sys.executable, "-P", "-c", f"from {module} import {name}; {name}()"]
         with suppress(OSError):  # then this process does it all
             _helpers.append(subprocess.Popen(command, stdin=_NULL, stdout=_NULL, stderr=_NULL))

@@ -209,8 +209,8 @@ def _load(form: _Form, shared: int) -> _Loaded:
                     )
         # The driver takes the handle of a kernel where it asks for that of a function.
         handle = driver.CUfunction(int(loaded))
-        ways = (driver.cuLaunchCooperativeKernel, ()) if cooperative else (driver.cuLaunchKernel, (0,))
-        form.loaded[gpu] = _Loaded(ways[0], handle, ways[1])
+        call = (driver.cuLaunchCooperativeKernel, ()) if cooperative else (driver.cuLaunchKernel, (0,))
+        form.loaded[gpu] = _Loaded(call[0], handle, call[1])
         return form.loaded[gpu]
 
 

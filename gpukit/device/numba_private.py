@@ -31,7 +31,7 @@ from numba.core.runtime import rtsys
 from numba.core.types import unliteral  # type: ignore[attr-defined]
 from numba.core.untyped_passes import InlineInlinables
 
-from gpukit.device.turn import Turn
+from gpukit.device.file_lock import FileLock
 
 TESTED = ("0.60", "0.61", "0.62", "0.63", "0.64", "0.65", "0.66", "0.67", "0.68")
 """The minor versions of Numba that the tests passed with."""
@@ -154,22 +154,22 @@ class _Cache(FunctionCache):
         self.failed = failed
         if self._cache_file._source_stamp and stamp:  # an error where Numba calls it by another name
             self._cache_file._source_stamp = stamp
-        self.turn = Turn(Path(self._cache_file._index_path).with_suffix(".lock"))
+        self.file_lock = FileLock(Path(self._cache_file._index_path).with_suffix(".lock"))
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return what was compiled for a signature, or None: then it is this process's turn to compile it."""
         found = self._found(sig, target_context)
         if found is None:
-            self.turn.take()
+            self.file_lock.take()
             found = self._found(sig, target_context)
         if found is not None:
-            self.turn.pass_on()
+            self.file_lock.pass_on()
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled."""
         super().save_overload(sig, data)
-        self.turn.pass_on()
+        self.file_lock.pass_on()
 
     def _found(self, sig: Any, target_context: Any) -> Any:
         # In Numba's own way if anything is not as expected.

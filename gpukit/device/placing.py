@@ -35,12 +35,12 @@ class Placement:
         long as what :meth:`here` returns is in use.
     edges : sequence of str
         The names of arrays with an element for each edge, or entry of an index, which may lie elsewhere.
-    beside : mapping of str to int
+    reserved : mapping of str to int
         Bytes by name of what else the work takes at least, on each GPU.
     advice : str
         What to do where the rest does not fit.
     share : float
-        Part of the free memory that all this may take; 1 where ``beside`` is all that the work takes.
+        Part of the free memory that all this may take; 1 where ``reserved`` is all that the work takes.
     gpus : sequence of int
         CUDA device numbers; the current GPU if there are none.
 
@@ -54,15 +54,15 @@ class Placement:
         self,
         arrays: Mapping[str, np.ndarray],
         edges: Sequence[str],
-        beside: Mapping[str, int],
+        reserved: Mapping[str, int],
         advice: str,
         share: float = SHARE,
         gpus: Sequence[int] = (),
     ) -> None:
         gpus = tuple(dict.fromkeys(gpus))
         sizes = {name: array.nbytes for name, array in arrays.items() if isinstance(array, np.ndarray)}
-        free = _free(sum(sizes.values()) + sum(beside.values()), share, gpus)
-        left = [int(share * one) - sum(beside.values()) for one in free]
+        free = _free(sum(sizes.values()) + sum(reserved.values()), share, gpus)
+        left = [int(share * one) - sum(reserved.values()) for one in free]
         self._arrays, self._far = arrays, dict[str, Far]()
         why, parts, there = "", dict[str, list[int]](), list[str]()
         if sum(sizes.values()) > min(left):
@@ -74,7 +74,7 @@ class Placement:
             except DeviceError as refused:
                 why, (parts, there) = str(refused), _apart(sizes, by_size, left, None)
         here = sum(size for name, size in sizes.items() if name not in parts and name not in there)
-        check_budget({"the graph": here, **beside}, min(free), "the GPU", advice)
+        check_budget({"the graph": here, **reserved}, min(free), "the GPU", advice)
         if parts:
             size, several = readable(sum(sizes[name] for name in parts)), ", ".join(map(str, gpus))
             _log.info("%s lie in parts on the GPUs %s, as one has %s free", size, several, readable(min(free)))

@@ -75,6 +75,6 @@ def _resident(kernel: Any, block: int) -> int:
     return each
 
 
-def kernels_in_turn() -> AbstractContextManager:
+def kernel_lock() -> AbstractContextManager:
     """Return a lock to hold around launches from several host threads; only the simulator needs one."""
     return threading.Lock() if simulated() else nullcontext()

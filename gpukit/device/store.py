@@ -32,8 +32,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpukit.device import kernels
+from gpukit.device.file_lock import FileLock
 from gpukit.device.kernels import Signature, module_of
-from gpukit.device.turn import Turn
 from gpukit.errors import DeviceError
 from gpukit.files import cache_folder
 from gpukit.wording import spelled
@@ -146,15 +146,15 @@ def find(signature: Signature, capability: Capability) -> Code:
         kept = (folder or Path(aside)) / f"{architecture}-{key}.zip"
         if found := read(kept, key):
             return found
-        turn = Turn(kept.with_suffix(".lock"))
-        turn.take()
+        file_lock = FileLock(kept.with_suffix(".lock"))
+        file_lock.take()
         try:
             if not (found := read(kept, key)):
                 found = _make(signature, key, architecture, kept)
         finally:
-            turn.pass_on()
+            file_lock.pass_on()
             with suppress(OSError):
-                turn.path.unlink()
+                file_lock.path.unlink()
     return found
 
 

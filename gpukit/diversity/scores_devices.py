@@ -10,13 +10,13 @@ import numpy as np
 
 from gpukit.device.arrays import Buffer, copy, on_gpu, wait_for_gpu, xp
 from gpukit.device.on_each import quick_turns
-from gpukit.device.shape import kernels_in_turn
+from gpukit.device.shape import kernel_lock
 from gpukit.diversity import balance
 from gpukit.diversity.problem import Contexts, Params, Progress, running
 from gpukit.diversity.scores_cuda import CudaNetwork
 from gpukit.graph.csr import Graph
 
-_turn = kernels_in_turn()
+_kernel_lock = kernel_lock()
 
 LEAST = 0.2
 """Seconds that a batch should take at least, by the cost model: it has launches, and an end with few blocks at work.
@@ -31,7 +31,7 @@ class _Part:
 
     def __init__(self, gpu: int, graph: Graph, full: bool) -> None:
         self.gpu = gpu
-        with _turn, on_gpu(gpu):
+        with _kernel_lock, on_gpu(gpu):
             self.network = CudaNetwork(graph, full=full, patient=True)
         self._asked = self._order = xp.zeros(0, np.int32)
         self._ends = running([])
@@ -39,7 +39,7 @@ class _Part:
 
     def __call__(self, method: Callable[..., Any], *arguments: Any) -> Any:
         """Call a method while this GPU is current, and wait for it."""
-        with _turn, on_gpu(self.gpu):
+        with _kernel_lock, on_gpu(self.gpu):
             result = method(*arguments)
             wait_for_gpu()
             return result

@@ -300,11 +300,11 @@ def _estimates(
 
 def _values(plan: Plan, first: int, count: int, device: Device | None, progress: Progress | None) -> np.ndarray:
     """Return the value at each stage of the runs first … first + count - 1; progress is told of those before, too."""
-    told = None if progress is None else lambda done, runs: progress(first + done, first + runs)
+    report = None if progress is None else lambda done, runs: progress(first + done, first + runs)
     if device is not None and device.kind == "cuda":
         from gpukit.evaluate.spread_cuda import run_on_gpus
 
-        return run_on_gpus(plan, count, device.gpus, told, first=first)
+        return run_on_gpus(plan, count, device.gpus, report, first=first)
     from gpukit.evaluate.spread_cpu import run_on_cpu
 
-    return run_on_cpu(plan, count, told, first=first)
+    return run_on_cpu(plan, count, report, first=first)

@@ -68,7 +68,7 @@ def split(line: str, separator: str | None) -> list[str]:
     try:
         rows = list(csv.reader([line], delimiter=separator, skipinitialspace=True, strict=True))
     except csv.Error as error:
-        raise ValueError(_told(error)) from None
+        raise ValueError(_message(error)) from None
     return [field.strip() for field in rows[0]] if rows else []
 
 
@@ -111,7 +111,7 @@ def _words(line: str) -> list[str]:
     return found
 
 
-def _told(error: csv.Error) -> str:
+def _message(error: csv.Error) -> str:
     text = str(error)
     if "unexpected end" in text:
         return "a quote is not closed; a field cannot go on in the next line"

@@ -217,12 +217,12 @@ def edge_weights(graph: Graph) -> np.ndarray:
     if made == "none":
         raise InputError(f"the graph has no edge weights; {advice}")
     if made in ("wc", "const"):
-        told = (
+        kind = (
             f"1 / in-degree ({spelled('weights', 'wc')})"
             if made == "wc"
             else f"all {graph.weights.p} ({spelled('weights', 'const')})"
         )
-        raise InputError(f"the probabilities of the graph are {told}, and no weights of its edges; {advice}")
+        raise InputError(f"the probabilities of the graph are {kind}, and no weights of its edges; {advice}")
     if graph.facts.get("scale") == "in-sum":
         raise InputError(
             "the weights of the graph were divided by their sum into each vertex "

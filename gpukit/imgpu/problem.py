@@ -53,8 +53,10 @@ class Result:
     def facts(self) -> dict[str, Any]:
         """Return what a record shows beside the seeds."""
         names = ("spread_estimate", "stderr", "worlds", "drawn", "evaluations", "streamed")
-        told = self.optimism or (None, None)
-        return {name: getattr(self, name) for name in names} | dict(zip(("optimism", "optimism_sd"), told, strict=True))
+        measured = self.optimism or (None, None)
+        return {name: getattr(self, name) for name in names} | dict(
+            zip(("optimism", "optimism_sd"), measured, strict=True)
+        )
 
 
 def check(graph: Graph, k: int) -> None:

@@ -80,7 +80,7 @@ class CudaWorlds:
         self._make_room(int(mean + 8 * mean**0.5 + 32))
         none = np.empty(0, np.int32)
         self._none = Buffer(none)
-        self.nowhere = for_launch(Kept(none, none, np.empty(0, np.int64), none, np.empty(0, np.int64)))
+        self.not_kept = for_launch(Kept(none, none, np.empty(0, np.int64), none, np.empty(0, np.int64)))
         self.drop()
 
     def _make_room(self, arcs: int) -> None:
@@ -89,20 +89,20 @@ class CudaWorlds:
         fit, self._resident = self._fit_in_shared_memory()
         room = (self.cap + 3) & ~3
         self._fit = fit or Fit(room, room, (self.ready.n + 31) // 32)
-        beside = 0 if fit else bytes_of(self._fit, packed=False)
-        own = 4 * ROWS * self.cap + beside
-        if own > self.memory:
+        fit_bytes = 0 if fit else bytes_of(self._fit, packed=False)
+        world_bytes = 4 * ROWS * self.cap + fit_bytes
+        if world_bytes > self.memory:
             raise DeviceError(
-                f"one world needs {own / 2**20:.0f} MiB of the {self.memory / 2**20:.0f} MiB of device memory there "
-                f"are; use {spelled('device', 'cpu')}"
+                f"one world needs {world_bytes / 2**20:.0f} MiB of the {self.memory / 2**20:.0f} MiB of device memory "
+                f"there are; use {spelled('device', 'cpu')}"
             )
         self._kernels = count_cuda.IN_SHARED_MEMORY if fit else count_cuda.IN_GLOBAL_MEMORY
-        self.grid = max(1, self.memory // 2 // own)
+        self.grid = max(1, self.memory // 2 // world_bytes)
         self.grid = min(self._blocks or self._shape(self.grid)[0], self.grid)
         self._memory: Any = None  # the old arrays go before there are new
         self._work, self._words = Buffer(1, np.int32), Buffer(1, np.uint32)
         self._work = Buffer(self.grid * ROWS * self.cap, np.int32)
-        self._words = Buffer(self.grid * beside // 4, np.uint32)
+        self._words = Buffer(self.grid * fit_bytes // 4, np.uint32)
         self._memory = for_launch(Memory(self._work, self.cap, self._words, Buffer(self._words.array.view(np.uint8))))
 
     def _fit_in_shared_memory(self) -> tuple[Fit | None, int]:
@@ -149,7 +149,7 @@ class CudaWorlds:
         launch(kernel, worlds if self._blocks else grid, threads, *arguments, shared=shared)
 
     def count(self, first: int, count: int, seeds: Sequence[int], gains: Buffer, kept: Kept) -> np.ndarray:
-        """Add to ``gains`` over worlds, keep them unless ``kept`` is ``nowhere``, and return ``control``."""
+        """Add to ``gains`` over worlds, keep them unless ``kept`` is ``not_kept``, and return ``control``."""
         control = Buffer(count_cuda.CONTROL, np.int64, 0)
         chosen = Buffer(np.array(seeds, np.int32)) if len(seeds) else self._none
         self._launch(
@@ -182,7 +182,7 @@ class CudaWorlds:
         while low < first + count:
             size = min(PER_LAUNCH, first + count - low)
             before = total.array.copy()
-            control = self.count(low, size, seeds, total, self.nowhere)
+            control = self.count(low, size, seeds, total, self.not_kept)
             if control[OVERFLOW]:
                 total = Buffer(before)
                 self._make_more_room(control)

@@ -53,7 +53,7 @@ class MultiCudaWorlds:
 
     def gains(self, first: int, count: int, seeds: Sequence[int], progress: Progress | None = None) -> np.ndarray:
         """Return what each vertex adds to the reach of the seeds, summed over worlds first … (int64; 0 for seeds)."""
-        found = self._together(self._share(CudaWorlds.gains_here, first, count, seeds, progress=progress))
+        found = self._sum(self._share(CudaWorlds.gains_here, first, count, seeds, progress=progress))
         found[np.array(seeds, np.int64)] = 0
         return found
 
@@ -69,9 +69,9 @@ class MultiCudaWorlds:
             self.drop()
             return None
         self._kept = self._parts[: len(found)]
-        return self._together(found)
+        return self._sum(found)
 
-    def _together(self, found: Sequence[Buffer]) -> np.ndarray:
+    def _sum(self, found: Sequence[Buffer]) -> np.ndarray:
         """Add up what GPUs counted for each vertex, on the first of them."""
         with on_gpu(self._gpus[0]):
             total = found[0]

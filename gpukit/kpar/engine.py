@@ -117,7 +117,7 @@ class Engine:
         """Answer queries; waits for them. Raises as :meth:`submit`."""
         pieces = self.submit(sources, k, among)
         try:
-            return Result.together([piece.result() for piece in pieces])
+            return Result.joined([piece.result() for piece in pieces])
         except BaseException:
             for piece in pieces:
                 piece.cancel()
@@ -137,7 +137,7 @@ class Engine:
             running = [job for job in jobs if job.future.set_running_or_notify_cancel()]
             if not running:
                 continue
-            sources, first_job = Sources.together([job.sources for job in running]), running[0]
+            sources, first_job = Sources.joined([job.sources for job in running]), running[0]
             try:
                 on = first_job.home or home
                 among = _mask(on.constants.n, first_job.among)

@@ -204,7 +204,7 @@ class Sources:
         return Sources(offsets, self.vertices[inside], self.mass[inside])
 
     @classmethod
-    def together(cls, parts: "Sequence[Sources]") -> "Sources":
+    def joined(cls, parts: "Sequence[Sources]") -> "Sources":
         """Return the queries of several batches as one."""
         sizes = np.concatenate([np.diff(part.offsets) for part in parts])
         vertices, mass = (np.concatenate([getattr(part, name) for part in parts]) for name in ("vertices", "mass"))
@@ -304,7 +304,7 @@ class Result:
     certain: np.ndarray | None = None
 
     @classmethod
-    def together(cls, parts: "Sequence[Result]") -> "Result":
+    def joined(cls, parts: "Sequence[Result]") -> "Result":
         """Return the answers of several batches, asked with the same k, as one."""
         sizes = np.concatenate([np.diff(part.offsets) for part in parts])
         nodes, scores, steps = (

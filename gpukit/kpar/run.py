@@ -91,4 +91,4 @@ def query_on(
         return prepared[place].query(part, k, to_end=to_end, refine=refine, among=among, progress=advance)
 
     with ThreadPoolExecutor(len(prepared)) as pool:
-        return Result.together(list(pool.map(work, range(len(prepared)))))
+        return Result.joined(list(pool.map(work, range(len(prepared)))))

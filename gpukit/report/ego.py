@@ -96,9 +96,9 @@ def lay_out(edges: np.ndarray, circle: np.ndarray) -> np.ndarray:
     order = np.argsort(np.where(circle < 0, size, circle), kind="stable")
     spot = np.empty(size)
     spot[order] = np.arange(size)
-    turn = 2 * math.pi * spot / size
+    angle = 2 * math.pi * spot / size
     distance = math.sqrt(size) * (0.6 + 0.08 * (7 * spot % 5))
-    position = distance[:, None] * np.stack((np.cos(turn), np.sin(turn)), axis=1)
+    position = distance[:, None] * np.stack((np.cos(angle), np.sin(angle)), axis=1)
     members = [np.flatnonzero(circle == number) for number in np.unique(circle[circle >= 0])]
     apart = (circle[:, None] >= 0) & (circle[None, :] >= 0) & (circle[:, None] != circle[None, :])
     push = np.where(apart, 2.0, 1.0)
@@ -186,8 +186,8 @@ def _draw(edges: np.ndarray, circle: np.ndarray, names: list[str], title: str, p
 
 def _around(points: np.ndarray, margin: float) -> np.ndarray:
     """Return the outline of everything within ``margin`` of the convex hull of points."""
-    turn = np.linspace(0, 2 * math.pi, 24, endpoint=False)
-    circle = margin * np.stack((np.cos(turn), np.sin(turn)), axis=1)
+    angle = np.linspace(0, 2 * math.pi, 24, endpoint=False)
+    circle = margin * np.stack((np.cos(angle), np.sin(angle)), axis=1)
     return hull((hull(points)[:, None, :] + circle).reshape(-1, 2))
 
 

@@ -156,7 +156,7 @@ def test_query_record_artifact_and_judge(record, folder, graph):
     answered = record(*words, "--sources", folder / "sources.txt", "--out", folder / "T.h5", "--explain")
     assert {"params", "graph", "device", "seed", "time_s", "results", "steps", "explain"} <= answered.keys()
     ready = Prepared.of(graph, build_index(graph, rank(graph).order, seed=7))
-    sources = Sources.together(
+    sources = Sources.joined(
         [Sources.single(graph.internal([20])), Sources.weighted(graph.internal([30, 40]).tolist(), [3, 1])]
     )
     found = query(ready, sources, 5, refine=True)

@@ -62,7 +62,7 @@ def test_queries_equal_the_cpu(simulator, graph):
 
     index = build_index(graph, rank(graph).order, Params(), seed=3)
     cpu, gpu = Prepared.of(graph, index), CudaPrepared.of(graph, index)
-    one, several = Sources.single([0]), Sources.together([Sources.single([2]), Sources.weighted([1, 2, 0], [1, 2, 9])])
+    one, several = Sources.single([0]), Sources.joined([Sources.single([2]), Sources.weighted([1, 2, 0], [1, 2, 9])])
     for sources, k, to_end in ((one, 1, False), (several, graph.n // 3, False), (one, graph.n, True)):
         check_equal(gpu.query(sources, k, to_end=to_end), query(cpu, sources, k, to_end=to_end))
 
@@ -74,7 +74,7 @@ def test_queries_along_weighted_edges_equal_the_cpu(simulator, graph, weigh):
     graph = weigh(graph)
     index = build_index(graph, rank(graph, WEIGHTED).order, WEIGHTED, seed=3)
     cpu, gpu = Prepared.of(graph, index), CudaPrepared.of(graph, index)
-    sources = Sources.together([Sources.single([0]), Sources.weighted([1, 2, 0], [1, 2, 9])])
+    sources = Sources.joined([Sources.single([0]), Sources.weighted([1, 2, 0], [1, 2, 9])])
     for k, to_end in ((1, False), (graph.n // 3, True), (graph.n, False)):
         check_equal(gpu.query(sources, k, to_end=to_end), query(cpu, sources, k, to_end=to_end))
 
@@ -170,7 +170,7 @@ def test_refined_answers_equal_the_cpu(
     graph, params = weigh(random_graph(60, 300, 0), decades=0.3), Params(weighted=weighted)
     index = build_index(graph, rank(graph, params).order, params, seed=3, memory=memory)
     cpu, gpu = Prepared.of(graph, index), CudaPrepared.of(graph, index)
-    sources = Sources.together([Sources.single([0, 3]), Sources.weighted(np.arange(60), np.ones(60, np.int64))])
+    sources = Sources.joined([Sources.single([0, 3]), Sources.weighted(np.arange(60), np.ones(60, np.int64))])
     first, expected = query(cpu, sources, 3), query(cpu, sources, 3, refine=True)
     assert (first.scores != expected.scores).any() and {True, False} == set(expected.certain.tolist())
     assert max(trace[-1, 5] for trace in expected.traces) > 3 + CONTENDERS // 2
@@ -367,7 +367,7 @@ def test_baselines_equal_the_cpu(simulator, random_graph, weigh, monkeypatch, we
     monkeypatch.setattr(baselines, "walks_needed", lambda n, params, delta: 300)
     monkeypatch.setattr(baselines_cuda, "walks_needed", lambda n, params, delta: 300)
     graph, params = weigh(random_graph(15, 30, 8)), Params(weighted=weighted)
-    sources = Sources.together([Sources.single([0]), Sources.weighted([1, 2, 0], [1, 2, 9])])
+    sources = Sources.joined([Sources.single([0]), Sources.weighted([1, 2, 0], [1, 2, 9])])
     cpu, gpu = (one.fora_index(graph, params, seed=4) for one in (baselines, baselines_cuda))
     assert np.array_equal(cpu.places, gpu.places) and np.array_equal(cpu.ends, gpu.ends)
     for expected, found in (

@@ -50,7 +50,7 @@ def both(request, graph):
 def test_answers_equal_the_cpu(gpu, both, k, to_end):
     cpu, cuda = both
     generator = np.random.default_rng(7)
-    sources = Sources.together(
+    sources = Sources.joined(
         [Sources.single(generator.integers(0, cpu.graph.n, 20)), Sources.weighted([5, 17, 1000], [1, 2, 10**6])]
     )
     check_equal(cuda.query(sources, k, to_end=to_end), query(cpu, sources, k, to_end=to_end, threads=4))
@@ -144,7 +144,7 @@ def test_chances_of_edges_equal_the_cpu(gpu, graph):
 def test_baselines_equal_the_cpu(gpu, graph, weighted):
     from gpukit.papers.kpar import baselines, baselines_cuda
 
-    sources = Sources.together([Sources.single([0, 17]), Sources.weighted([1, 2, 0], [1, 2, 9])])
+    sources = Sources.joined([Sources.single([0, 17]), Sources.weighted([1, 2, 0], [1, 2, 9])])
     params, both = Params(weighted=weighted), (baselines, baselines_cuda)
     cpu, cuda = (one.fora_index(graph, params, seed=4) for one in both)
     assert np.array_equal(cpu.places, cuda.places.get()) and np.array_equal(cpu.ends, cuda.ends.get())

@@ -19,7 +19,7 @@ def check_same(one, other):
 @pytest.mark.parametrize("k", [1, 30, 500])
 def test_threads_and_batches_change_nothing(random_graph, k, to_end):
     graph, params = random_graph(500, 2200, 8), Params()
-    sources = Sources.together([Sources.single(np.arange(0, 500, 9)), Sources.weighted([3, 7], [1, 5])])
+    sources = Sources.joined([Sources.single(np.arange(0, 500, 9)), Sources.weighted([3, 7], [1, 5])])
 
     def ask(threads):
         device = Device("cpu", "", (), threads, "")
@@ -33,7 +33,7 @@ def test_threads_and_batches_change_nothing(random_graph, k, to_end):
     prepared = Prepared.of(graph, build_index(graph, rank(graph).order, seed=2**64 - 1, memory=0))
     cuts = [0, 1, 20, len(sources)]
     parts = [query(prepared, sources.part(a, b), k, to_end=to_end) for a, b in zip(cuts, cuts[1:], strict=False)]
-    check_same(one, Result.together(parts))
+    check_same(one, Result.joined(parts))
 
 
 def test_baselines_do_not_depend_on_threads(random_graph):

@@ -56,7 +56,7 @@ def test_a_failed_check_is_the_error_whatever_the_command_does(end, capsys: pyte
         pending.later(fail)
         end()
     assert capsys.readouterr().out == ""
-    pending.settle()  # nothing is left behind
+    pending.finish_checks()  # nothing is left behind
 
 
 def test_a_check_that_cannot_be_done_hides_no_error_of_the_command() -> None:

@@ -338,7 +338,7 @@ def test_the_choice_is_compiled_for_what_a_run_calls():
     from gpukit.device.select import choose as device
     from gpukit.gim import Params, baselines
     from gpukit.gim.run import DEFAULT
-    from gpukit.gim.trifle import choose
+    from gpukit.gim.tiny import choose
     from gpukit.graph.build import build_graph
     from gpukit.worlds import cover_cpu
 
@@ -395,7 +395,7 @@ print(answer(4), len(answer.stats.cache_hits), type(answer._cache).__module__)
 FAILURES = {
     "version": "numba.__version__ = '0.99.1'",
     "import": "sys.modules['numba.core.untyped_passes'] = None",
-    "decoration": "from gpukit.device import numba_private; numba_private.Turn = None",
+    "decoration": "from gpukit.device import numba_private; numba_private.FileLock = None",
 }
 
 

@@ -19,24 +19,31 @@ MOST_ARGUMENTS = 14
 """Names in a signature. Commands of the command line have one for each option."""
 
 OTHER_WORDS = {
+    "Asked": "what it holds: IndexOptions, ServeOptions",
     "NOWHERE": "NO_IN_EDGES",
     "Stopped": "Stop",
     "anywhere": "block_any",
     "bury": "mark_dead",
     "equip": "configure",
     "go_on": "one_minus_alpha",
+    "meet": "note_member",
     "most": "what it is the most of: k, capacity, limit, coverage_upper",
     "hops": "walk_steps",
     "loud": "larger",
+    "Own": "Bonus, Neighbours",
     "own_weight": "self_spread",
     "pose": "validate",
     "promises": "would_certify",
     "put_off": "suspend",
+    "quiet": "singleton",
     "settle": "what is done until what holds: draw_until_certified",
     "settled": "warp_fence",
+    "stand": "representative",
     "straight": "contiguous_run",
     "suspect": "may_contain",
     "take_up": "resume",
+    "told": "what was reported: shown, report, kind",
+    "trifle": "tiny, warm_up",
 }
 """Names that once stood for several things or for none outside this project, and what to say instead."""
 

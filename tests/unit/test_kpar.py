@@ -280,7 +280,7 @@ def test_query_equals_the_plain_version(random_graph, monkeypatch, n, m, key, ep
     generator = np.random.default_rng(key)
     vertices = generator.integers(0, n, 6).tolist()
     sets = [Sources.single([v]) for v in vertices] + [Sources.weighted([3, 1, 3, 8], [1, 5, 1, 10**6])]
-    sources = Sources.together(sets)
+    sources = Sources.joined(sets)
     delta_min = float(ready.constants.delta_min)
     forward, refused = set(), set()
     for k, to_end in ((1, False), (10, False), (n // 2, False), (n, False), (10, True)):
@@ -331,11 +331,11 @@ def test_as_many_queries_as_threads_keep_them_all_at_work(graph, prepared, fora_
     home = answer_cpu if kernel == "answer" else baselines
     all_there, work = Barrier(threads, timeout=20), getattr(home, kernel)
 
-    def together(*arguments):
+    def joined(*arguments):
         all_there.wait()
         return work(*arguments)
 
-    monkeypatch.setattr(home, kernel, together)
+    monkeypatch.setattr(home, kernel, joined)
     assert len(ask(Sources.single(np.arange(threads)), 5, threads=threads).steps) == threads
 
 
@@ -395,7 +395,7 @@ def test_weighted_sources_are_linear_and_exact(graph):
 @pytest.mark.parametrize("delta", [1, 16])
 @pytest.mark.parametrize("method", ["monte-carlo", "fora"])
 def test_baselines_are_close_to_the_truth(graph, method, delta):
-    sources = Sources.together([Sources.single([7]), Sources.weighted([1, 2], [1, 3])])
+    sources = Sources.joined([Sources.single([7]), Sources.weighted([1, 2], [1, 3])])
 
     def ask(k, threads):
         if method == "fora":

@@ -43,7 +43,7 @@ def test_a_query_equals_the_plain_version(random_graph, monkeypatch, n, m, key, 
     sets.append(Sources.weighted([3, 1, 3, 8], [1, 5, 1, 10**6]))
     tried = set()
     for k in (1, 10, n // 2, n):
-        found = query_directly(graph, params, Sources.together(sets), k, seed=9)
+        found = query_directly(graph, params, Sources.joined(sets), k, seed=9)
         for q, one in enumerate(sets):
             start = dict(zip(one.vertices.tolist(), one.mass.tolist(), strict=True))
             key_of_walks = (np.uint64(9), stream_tag(Stream.WALK))

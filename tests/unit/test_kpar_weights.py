@@ -169,8 +169,8 @@ def test_walks_end_where_they_should(graph):
 @pytest.mark.parametrize("k", [1, 10, 150])
 def test_query_equals_the_plain_version(graph, prepared, k):
     sets = [Sources.single([v]) for v in (0, 7, 17, 100)] + [Sources.weighted([3, 1, 3, 8], [1, 5, 1, 10**6])]
-    found = query(prepared, Sources.together(sets), k)
-    assert same(watched(prepared, Sources.together(sets), k, watch=True), found)
+    found = query(prepared, Sources.joined(sets), k)
+    assert same(watched(prepared, Sources.joined(sets), k, watch=True), found)
     delta_min = float(prepared.constants.delta_min)
     for q, source in enumerate(sets):
         start = dict(zip(source.vertices.tolist(), source.mass.tolist(), strict=True))
@@ -237,7 +237,7 @@ def test_last_resort_loses_no_mass(graph, prepared):
 
 @pytest.mark.parametrize("method", ["monte-carlo", "fora"])
 def test_baselines_are_close_to_the_truth(graph, method):
-    sources = Sources.together([Sources.single([7]), Sources.weighted([1, 2], [1, 3])])
+    sources = Sources.joined([Sources.single([7]), Sources.weighted([1, 2], [1, 3])])
 
     def ask(k, threads):
         if method == "fora":

@@ -64,7 +64,7 @@ def test_worlds_are_put_together_as_they_were(random_graph):
     parts, chosen = [LiveGraphs.draw(reverse, 1, first, 5) for first in (0, 5)], ([0, 3], [1, 4])
     for part in parts:
         part.take(7)
-    found = LiveGraphs.together([part.only(np.array(some)) for part, some in zip(parts, chosen, strict=True)])
+    found = LiveGraphs.joined([part.only(np.array(some)) for part, some in zip(parts, chosen, strict=True)])
     places = [(part, w) for part, some in zip(parts, chosen, strict=True) for w in some]
     for place, (part, w) in enumerate(places):
         live = listed(part, w)

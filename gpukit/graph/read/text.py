@@ -166,7 +166,7 @@ class TextReader:
     def read(self, blocks: Iterator[Block]) -> EdgeList:
         """Return the edges of all blocks."""
         listing, line, text = Listing(self.weights > 0), 1, b""
-        for line, text, found in self._ahead(blocks):
+        for line, text, found in self._prefetched(blocks):
             chunk = found.result() or self._parse(line, text)
             if chunk is not None:
                 listing.add(chunk)
@@ -181,7 +181,7 @@ class TextReader:
         known = EdgeList(u, v, w, labels, undirected=undirected, said=self.dialect.record())
         return replace(known, dialect=self.dialect, skipped=skipped, bad=tuple(self.bad))
 
-    def _ahead(self, blocks: Iterator[Block]) -> Iterator[tuple[int, bytes, Future[Chunk | None]]]:
+    def _prefetched(self, blocks: Iterator[Block]) -> Iterator[tuple[int, bytes, Future[Chunk | None]]]:
         """Yield the blocks in their order with what :func:`_parse_plain` made of each.
 
         The threads parse some blocks while the next is read, digested and unpacked. What is wrong with a block is told

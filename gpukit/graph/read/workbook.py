@@ -51,8 +51,8 @@ def read_workbook(name: str, content: bytes, options: ReadOptions, weights: floa
     if options.decimal == ",":
         cells = cells.replace(r"^([0-9]*),([0-9]+)$", r"\1.\2", regex=True)
     text = re.sub("(?m)^,*$", "", cells.to_csv(index=False, header=False, lineterminator="\n"))
-    told = replace(options, separator="comma", decimal=None)
-    listed = read_text(name, iter([(1, text.encode())]), told, weights)
+    known = replace(options, separator="comma", decimal=None)
+    listed = read_text(name, iter([(1, text.encode())]), known, weights)
     dialect = None if listed.dialect is None else replace(listed.dialect, between=BETWEEN)
     return replace(listed, said=listed.said | {"separator": BETWEEN}, dialect=dialect)
 

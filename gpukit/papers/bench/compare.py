@@ -53,7 +53,7 @@ class Figure:
 Key = tuple[tuple[tuple[str, Any], ...], str]
 """Graph and settings of a run, and the name of a figure."""
 
-Found = Iterator[tuple[dict[str, Any], str, Figure]]
+Figures = Iterator[tuple[dict[str, Any], str, Figure]]
 
 
 @dataclass(frozen=True)
@@ -142,18 +142,18 @@ def _some(entry: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {name: entry[name] for name in names if name in entry}
 
 
-def _gim(run: Mapping[str, Any]) -> Found:
+def _gim(run: Mapping[str, Any]) -> Figures:
     yield dict(run["params"]), "algorithm_ms", Figure.of(run["algorithm_ms"])
 
 
-def _gim_quality(run: Mapping[str, Any]) -> Found:
+def _gim_quality(run: Mapping[str, Any]) -> Figures:
     if "spread" in run:
         value = float(run["spread"])
         settings = {"weights": run["graph"]["weights"]} | _some(run, "method", "model", "k", "error")
         yield settings, "spread", Figure(value, value, value, 1)
 
 
-def _imgpu(run: Mapping[str, Any]) -> Found:
+def _imgpu(run: Mapping[str, Any]) -> Figures:
     settings = {"method": run["method"]} | run.get("params", {})
     if "pass_ms" in run:
         for name, spent in run["pass_ms"].items():
@@ -162,7 +162,7 @@ def _imgpu(run: Mapping[str, Any]) -> Found:
         yield settings, "algorithm_ms", Figure.of(run["algorithm_ms"])
 
 
-def _kpar(run: Mapping[str, Any]) -> Found:
+def _kpar(run: Mapping[str, Any]) -> Figures:
     asked = dict(run.get("params", {}))
     # Records without a depth are of queries that take no second look; rivals know none.
     depth = asked.pop("depth", "auto")
@@ -191,20 +191,20 @@ def _per_query(one: Mapping[str, Any]) -> Figure:
     return Figure.of(one.get("each_ms_per_query", 1e3 / one["queries_per_s"]))
 
 
-def _kpar_quality(run: Mapping[str, Any]) -> Found:
+def _kpar_quality(run: Mapping[str, Any]) -> Figures:
     settings = _some(run, "sources", "depth", "k", "queries")
     for name, better in (("precision", 1), ("ndcg", 1), ("violations", -1)):
         value = float(run[name])
         yield settings, name, Figure(value, value, value, better)
 
 
-def _merit(run: Mapping[str, Any]) -> Found:
+def _merit(run: Mapping[str, Any]) -> Figures:
     device = {"device": run["device"]["kind"], "threads": run["device"]["threads"]}
     settings = {"method": run["method"]} | device | run["params"] | _some(run, "groups", "worlds")
     yield settings, "time_s", Figure.of(run["time_s"])
 
 
-def _diversity(run: Mapping[str, Any]) -> Found:
+def _diversity(run: Mapping[str, Any]) -> Figures:
     shared = _some(run, "fraction") if run["method"] == "steal" else _some(run, "balance", "fraction")
     yield shared, "network_ms", Figure.of(run["graph"]["network_ms"])
     if "ms" in run:

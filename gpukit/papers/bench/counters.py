@@ -102,10 +102,10 @@ def measure(ncu: str, words: Sequence[str], launches: int) -> dict[str, Any]:
         command = [ncu, *OPTIONS, "--metrics", ",".join(METRICS), "--launch-count", str(launches + 1)]
         command += ["--log-file", str(log), sys.executable, "-m", "gpukit", *words, "--out", str(record)]
         status, said = run_profiler(command)
-        told = log.read_text(errors="replace") if log.exists() else ""
-        kernels = read_kernels(told)
-        if status or not kernels or not record.exists() or "==ERROR==" in told + said:
-            raise _failure(status, f"{told}\n{said}")
+        named = log.read_text(errors="replace") if log.exists() else ""
+        kernels = read_kernels(named)
+        if status or not kernels or not record.exists() or "==ERROR==" in named + said:
+            raise _failure(status, f"{named}\n{said}")
         (campaign,) = json.loads(record.read_text())["runs"]
     return {name: campaign[name] for name in KEPT} | totals(kernels, launches)
 

@@ -50,7 +50,7 @@ def measure(
         return maximise(graph, params, device, tables=tables, timer=timer)
 
     phases = ("sampling", "selection", "bounds", "judging")
-    record, result = timed_phases(run, device, repeat, phases, ahead=True)
+    record, result = timed_phases(run, device, repeat, phases, with_memory=True)
     floor = result.rr_sets * mean_members(graph, params, device, tables) * BYTES_PER_MEMBER / bandwidth * 1e3
     return {
         "params": {"k": params.k, "epsilon": params.epsilon, "model": params.model, "bound": params.bound}

@@ -80,7 +80,7 @@ def timed(function: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def timed_phases(
-    run: Callable[[PhaseTimer], Any], device: Device, repeat: int, phases: Sequence[str], *, ahead: bool = False
+    run: Callable[[PhaseTimer], Any], device: Device, repeat: int, phases: Sequence[str], *, with_memory: bool = False
 ) -> tuple[dict[str, Any], Any]:
     """Call once to warm up, and ``repeat`` times to measure.
 
@@ -93,7 +93,7 @@ def timed_phases(
         At least 1.
     phases : sequence of str
         The phases of the algorithm itself; a call may lack one.
-    ahead : bool
+    with_memory : bool
         Whether the host may go on while a GPU has not done what a phase gave it, in its current stream; the phase lasts
         until it has.
 
@@ -109,7 +109,7 @@ def timed_phases(
     # Each call has a timer of its own: phases are compared call by call.
     spent = []
     for _ in range(repeat):
-        timer = PhaseTimer(synchroniser(device), marker(device) if ahead else None)
+        timer = PhaseTimer(synchroniser(device), marker(device) if with_memory else None)
         result = run(timer)
         spent.append({name: 1e3 * seconds for name, seconds in timer.seconds().items()})
     record = {

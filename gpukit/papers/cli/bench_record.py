@@ -183,8 +183,8 @@ def _labels(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         for name, value in row["settings"].items():
             values.setdefault(name, set()).add(str(value))
     # The digest of a graph tells nobody anything, unless two graphs have one name.
-    told = {"graph"} | ({"digest"} if len(values.get("digest", ())) <= len(values["graph"]) else set())
+    named = {"graph"} | ({"digest"} if len(values.get("digest", ())) <= len(values["graph"]) else set())
     for row in rows:
         own = row["settings"]
-        differing = [f"{name} {str(own[name])[:12]}" for name in own if name not in told and len(values[name]) > 1]
+        differing = [f"{name} {str(own[name])[:12]}" for name in own if name not in named and len(values[name]) > 1]
         yield " ".join([own["graph"], *differing, row["quantity"]])

@@ -11,7 +11,7 @@ from gpukit.cli.gim_common import need_edges
 from gpukit.cli.gim_shards import Range, draw
 from gpukit.cli.options import GraphArgument, RoundSeedsOption
 from gpukit.errors import UsageError
-from gpukit.graph.trifle import one_edge
+from gpukit.graph.tiny import one_edge
 from gpukit.parameters.gim import Params, SamplerParameter, SetsParameter
 from gpukit.parameters.option import ABLATIONS, Option
 

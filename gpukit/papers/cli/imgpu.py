@@ -9,7 +9,7 @@ from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.imgpu import find
 from gpukit.cli.options import GraphArgument, SeedsOption, option
-from gpukit.graph.trifle import one_edge
+from gpukit.graph.tiny import one_edge
 from gpukit.papers.cli.imgpu_shape import shape
 from gpukit.papers.cli.options import ablation
 from gpukit.parameters.gim import Sampler
@@ -98,18 +98,18 @@ def baseline(
 
 
 def _choose(
-    graph: "Graph", k: int, worlds: int, *, method: Method, sampler: str, seed: int, device: "Device", **told: Any
+    graph: "Graph", k: int, worlds: int, *, method: Method, sampler: str, seed: int, device: "Device", **more: Any
 ) -> "np.ndarray":
-    """Return the seeds of a baseline; ``told`` is its timer and its progress."""
+    """Return the seeds of a baseline; ``more`` is its timer and its progress."""
     from gpukit.papers.imgpu import baselines
 
     if method in ("celf", "esmce"):
         choose = baselines.celf if method == "celf" else baselines.esmce
-        return choose(graph, k, worlds, seed, device=device, **told)
+        return choose(graph, k, worlds, seed, device=device, **more)
     if method == "pmia":
-        return baselines.pmia(graph, k, **told)
+        return baselines.pmia(graph, k, **more)
     greedy = baselines.new_greedy if method == "newgreedy" else baselines.mix_greedy
-    return greedy(graph, k, worlds, seed, skip=sampler == "skip", **told)
+    return greedy(graph, k, worlds, seed, skip=sampler == "skip", **more)
 
 
 app.command("shape")(shape)

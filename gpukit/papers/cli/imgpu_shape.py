@@ -6,7 +6,7 @@ from gpukit.cli.command import with_run
 from gpukit.cli.common import Run
 from gpukit.cli.options import GraphArgument, WorldsOption
 from gpukit.errors import InputError
-from gpukit.graph.trifle import one_edge
+from gpukit.graph.tiny import one_edge
 
 
 @with_run("seed")

@@ -7,7 +7,7 @@ from gpukit.cli.common import Run
 from gpukit.cli.kpar_common import RepeatOption, finish, read_queries, timed
 from gpukit.cli.options import AnswersOption, GraphArgument, Queries, option
 from gpukit.errors import DeviceError
-from gpukit.graph.trifle import one_edge
+from gpukit.graph.tiny import one_edge
 from gpukit.parameters.kpar import TOPPPR_PRECISION, Params
 
 

@@ -126,7 +126,7 @@ class LevelWorlds(CudaWorlds):
         """Add to ``gains`` over worlds by labels; where they are to be kept, they are counted by searches, too."""
         if self.ready.paired:
             return super().count(first, count, seeds, gains, kept)
-        if kept is not self.nowhere:
+        if kept is not self.not_kept:
             control = super().count(first, count, seeds, Buffer(self.ready.n, np.int64, 0), kept)
             if not control[OVERFLOW]:
                 self._count_by_labels(first, count, seeds, gains)

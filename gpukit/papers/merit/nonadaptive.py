@@ -203,7 +203,7 @@ class LiveGraphs:
         return LiveGraphs(self.indptrs[chosen], pieces, self.reached[chosen], self.counts[chosen])
 
     @classmethod
-    def together(cls, parts: "list[LiveGraphs]") -> "LiveGraphs":
+    def joined(cls, parts: "list[LiveGraphs]") -> "LiveGraphs":
         """Return the graphs of several."""
         indptrs, reached, counts = (
             np.concatenate([getattr(part, name) for part in parts]) for name in ("indptrs", "reached", "counts")
@@ -269,7 +269,7 @@ def choose_once(
         if passes(reached, JUDGES, ALPHA[0], ALPHA[1] << attempt):
             chosen = np.array(seeds, np.int32)
             return Chosen(chosen, costs.of(chosen), reached, JUDGES, attempt)
-        lost_graphs = LiveGraphs.together(parts)
+        lost_graphs = LiveGraphs.joined(parts)
     raise DeviceError(f"after {ATTEMPTS} attempts no seeds reached eta often enough; choose on more worlds")
 
 

@@ -31,7 +31,7 @@ Truth = bool | None
 """Whether something holds; None where the errors of the values do not allow to say."""
 
 
-class Found(NamedTuple):
+class Finding(NamedTuple):
     """What a rule found: the values as text, whether it holds, whether missing graphs could not change that, a note."""
 
     measured: str
@@ -54,7 +54,7 @@ class Rule:
         What values are compared with, one for each graph; none for the rules about a curve.
     of_graph : callable
         Returns of a graph's series the values that are shown, and whether they fit the graph's number.
-    together : bool
+    combined : bool
         Whether the values of all graphs are taken together.
     some : bool
         Whether it is enough that it holds on one graph.
@@ -68,20 +68,20 @@ class Rule:
     tolerance: float
     numbers: tuple[float, ...]
     of_graph: "Callable[[Rule, Sequence[Point], Series, float], tuple[list[float], Truth]]"
-    together: bool
+    combined: bool
     some: bool
     graphs: tuple[str, ...]
     place: float | None = None
 
-    def decide(self, found: Mapping[str, list[Series]]) -> Found:
+    def decide(self, found: Mapping[str, list[Series]]) -> Finding:
         """Apply the rule to the series of those graphs that have any."""
         shown: list[str] = []
         truths: dict[str, Truth] = {}
-        if self.together:
+        if self.combined:
             points = [point for series in found.values() for one in series for point in one.values()]
             whole = len(found) == len(self.graphs)
             values, truth = self.of_graph(self, points, {}, self.numbers[0]) if points else ([], None)
-            return Found(_text(values) if whole else "", truth if whole else None, False)
+            return Finding(_text(values) if whole else "", truth if whole else None, False)
         for graph, several in found.items():
             wanted = self.numbers[self.graphs.index(graph)] if self.numbers else math.nan
             each = [self.of_graph(self, list(series.values()), series, wanted) for series in several]
@@ -89,10 +89,10 @@ class Rule:
             truths[graph] = any_of(truth for _, truth in each) if self.some else all_of(truth for _, truth in each)
         holds = any_of(truths.values()) if self.some else all_of(truths.values())
         if not truths:
-            return Found("", None, False)
+            return Finding("", None, False)
         failing = [graph for graph, truth in truths.items() if truth is False]
         said = f"not on {', '.join(failing)}" if failing and not self.some and len(failing) < len(self.graphs) else ""
-        return Found("; ".join(shown), holds, holds is self.some, said)
+        return Finding("; ".join(shown), holds, holds is self.some, said)
 
 
 def all_of(truths: Iterable[Truth]) -> Truth:

@@ -12,7 +12,7 @@ PATIENCE_S = 60.0
 _LOOK_S = 0.02
 
 
-class Turn:
+class FileLock:
     """A turn that one process at a time has; it passes on when a process ends, however that is.
 
     Where a file system knows no locks, nobody waits.

@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit.gim.baselines import degree_discount
 from gpukit.graph.csr import Graph, Weights
-from gpukit.graph.trifle import one_edge
+from gpukit.graph.tiny import one_edge
 from gpukit.worlds.collection import Query, coverage_of, select_from
 from gpukit.worlds.cover_cpu import undivided
 from gpukit.worlds.reverse import prepare
