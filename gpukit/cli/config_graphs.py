@@ -204,7 +204,7 @@ def _highest(entry: Mapping[str, Any]) -> float:
 
 def _text(entry: Mapping[str, Any]) -> Text:
     """Return what an entry of ``graphs`` says of its file."""
-    return Text(**{name: entry[name] for name in declared(Text)})
+    return Text(**{name: entry[name] for name in declared(Text) if name in entry})
 
 
 def find_edges(entry: Mapping[str, Any], places: Sequence[Path]) -> Path | None:

@@ -82,7 +82,8 @@ class Text(Parameters):
         ),
     ] = None
     decimal: Annotated[
-        Decimal | None, Option("What the decimals of weights begin with; a point by default.", metavar=".|,")
+        Decimal | None,
+        Option("What the decimals of weights begin with; a point by default.", metavar=".|,", workflow=True),
     ] = None
     sheet: Annotated[
         str | None, Option("The sheet of a workbook; its only one that holds something by default.", metavar="NAME")

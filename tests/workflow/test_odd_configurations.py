@@ -456,3 +456,12 @@ def test_a_target_behind_the_configuration_is_explained(tmp_path):
         "config: there is no file sharded, and --configfile takes every word behind it; targets stand before it: "
         "snakemake sharded --configfile mine.yaml"
     )
+
+
+def test_shards_refuse_a_question_that_they_do_not_know(tmp_path):
+    (tmp_path / "few.txt").write_text("1 2\n2 3\n")
+    mine = {"graphs": [{"name": "few", "edges": "few.txt", "systems": ["gim"]}], "gim": {"k": 1, "include": [2]}}
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(mine))
+    done = snakemake(tmp_path, "sharded", "-n", "--configfile", "mine.yaml")
+    said = "`sharded` chooses among all vertices, and the configuration has gim.include; leave it out"
+    assert done.returncode == 1 and said in done.stderr + done.stdout

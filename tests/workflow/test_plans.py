@@ -114,6 +114,7 @@ EXPECTED = {
     "GraphEntry.format": ("demo", "graphs.0.format", "edges", {"import_graph"}),
     "GraphEntry.comment": ("demo", "graphs.0.comment", "none", {"import_graph"}),
     "GraphEntry.skip_bad": ("demo", "graphs.0.skip_bad", 2, {"import_graph"}),
+    "GraphEntry.decimal": ("demo", "graphs.0.decimal", ".", {"import_graph"}),
     "GraphEntry.fold_case": ("demo", "graphs.0", NAMED | {"fold_case": True}, {"import_graph"}),
     "GraphEntry.strip": ("demo", "graphs.0", NAMED | {"strip": True}, {"import_graph"}),
     "GraphEntry.systems": ("demo", "graphs.0.systems", ["kpar"], {"figures", "table_artifacts"}),
@@ -202,7 +203,8 @@ class Folder:
 
     def plan(self, config, executor="dryrun"):
         """Return the rules with a reason of their own to run, all outputs, and the rules left out that follow."""
-        targets = {"all"} if config.get("paper") else {"all", "sharded"}
+        limited = {"include", "exclude", "targets", "costs", "budget"} & config.get("gim", {}).keys()
+        targets = {"all"} if config.get("paper") or limited else {"all", "sharded"}
         dag = self.dag(config, targets, executor)
         run = set(dag.needrun_jobs(exclude_finished=False))
         own = {

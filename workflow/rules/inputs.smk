@@ -43,6 +43,14 @@ def given(section, *names):
     return [word for name, text in texts.items() for word in (f"--{name}", text)], list(files.values())
 
 
+def sharded_seeds(wildcards):
+    """Return seeds that are chosen from shards; raise WorkflowError where the question limits the choice."""
+    if GIM_LIMITS:
+        limits = ", ".join(f"gim.{word[2:]}" for word in GIM_LIMITS[::2])
+        raise WorkflowError(f"`sharded` chooses among all vertices, and the configuration has {limits}; leave it out")
+    return [f"<results>/seeds/{graph}/sharded-{model}.h5" for graph, model in INSTANCES]
+
+
 def seeds(wildcards, method, model=""):
     """Return the seed set that a method chose; gIM's choice depends on the diffusion model."""
     if method in OWN_SEEDS:
