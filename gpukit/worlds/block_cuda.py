@@ -1,4 +1,4 @@
-"""What a block has that draws RR sets on a GPU (``sample_cuda.py``): its working space, its table, and its counters."""
+"""State of a block that draws RR sets on a GPU (``sample_cuda.py``): its working space, hash table and counters."""
 
 from collections import namedtuple
 
@@ -7,49 +7,49 @@ from numba import int32, uint64
 from gpukit.device.kernels import cuda, device
 
 BLOCK, WARP, REGISTERS = 128, 32, 64
-"""Threads in a block and in a warp, and the registers each may take."""
+"""Threads in a block and in a warp, and the most registers per thread."""
 
 STAGE, RECENT = 4 * BLOCK, 4 * BLOCK
-"""What a block has in shared memory: live edges it did not follow yet, and last pairs of its queue (a power of two)."""
+"""Places in a block's shared memory: live edges not yet followed, and last pairs of its queue (a power of two)."""
 
 SLOTS, FULLEST = 32 * BLOCK, 2
-"""A block's table begins with at least SLOTS slots, and with FULLEST for each expected pair: clearing all its room
-takes as long as drawing few sets. It grows, while there is room, once one slot in FULLEST may be taken: the threads of
-a warp wait for the longest search."""
+"""A block's table starts with at least SLOTS slots, and with FULLEST slots for each expected pair. It is not larger,
+because clearing all its memory takes as long as drawing a few sets. It grows, while there is room, before more than one
+slot in FULLEST is taken: the threads of a warp wait for the longest probe sequence."""
 
 AHEAD = 4
-"""Pairs that a thread reads before it uses the first, where a block goes over all its pairs."""
+"""Pairs that a thread loads before it uses the first, where a block goes over all its pairs."""
 
 MARGIN = STAGE + 2 * BLOCK
-"""Pairs that a turn may add: new sets, and the live edges that find room in shared memory; it seldom adds more."""
+"""Pairs that one iteration may add: new sets, and the live edges that fit into shared memory; it seldom adds more."""
 
 UNRANKED = -1
-"""The rank of an element until its set is packed, where sets do not end early."""
+"""The rank of an element until its set is packed, where sets never end early."""
 
 NO_PAIR = -2
-"""The rank where there is no pair, or none that is packed."""
+"""The rank where there is no pair, or a pair that is not packed."""
 
 ROWS_ALONE = 8
-"""Rows of a vertex that a thread draws by itself; the block draws the others of a hub together, and later."""
+"""Rows of a vertex that one thread draws alone; the block draws the remaining rows of a hub together, and later."""
 
 OVERFLOW, TICKET, MEMBER_TAIL, VISITED, CONTROL = 0, 1, 2, 3, 4
 """Places in ``control``: a flag, sets started, members packed, and members found where sets may end early; its
 length."""
 
 OVER = 256
-"""The bit of ``met``, above those of marks, that says that a set has ended early."""
+"""The bit of ``met``, above the bits of marks, that is set once a set has ended early."""
 
 USED, STAGED, FULL, OFFSET, LEFT, LONG, LAST, SIZE, COUNTERS = 0, 1, 2, 3, 4, 5, 6, 7, 8
-"""Places in a block's shared counters: pairs, live edges, whether a table is full; where the next set of the block is
-packed, counted from the base of them all; members that are packed where sets end early; pairs whose rows are left, and
-which thread has the last row of one; slots of the table. Of 32 bits, since a multiprocessor adds 64 bits to its shared
-memory by trying until no other thread came between."""
+"""Places in a block's shared counters. In order: pairs; live edges; whether a table is full; where the next set of the
+block is packed, relative to the base of all its sets; members to pack where sets end early; pairs with rows left; which
+thread has the last row of such a pair; slots of the table. The counters have 32 bits, because a multiprocessor does
+64-bit atomic adds in shared memory by retrying until no other thread interferes."""
 
 GOT, BASE = 0, 1
-"""Places of what is larger: the first of a group of sets, and the base."""
+"""Places of 64-bit values: the first ticket of a group of sets, and the base."""
 
 step = device(inline="always")
-"""A step of a kernel. Put in place before types are found, steps give the machine code of one long function."""
+"""A step of a kernel. Numba inlines steps before type inference, so they give the machine code of one long function."""
 
 
 class BlockMemory(namedtuple("BlockMemory", "table queue ranks met")):
@@ -60,8 +60,9 @@ class BlockMemory(namedtuple("BlockMemory", "table queue ranks met")):
     table : uint64 array, shape (blocks * slots,), slots a power of two
         Hash tables of pairs; a block clears what it uses.
     queue : uint64 array, shape (blocks * c,)
-        All pairs of a block in the order of discovery, owner << 32 | element + 1; the frontier is what is left of them.
-        From the end of the block's part backwards, two words each: a pair that has rows left, and the first of these.
+        All pairs of a block in the order of discovery, owner << 32 | element + 1; the frontier is the part not yet
+        expanded. From the end of the block's part backwards, two words each: a pair that has rows left, and the first
+        of these rows.
     ranks : int32 array, shape (blocks, c)
         Rank of each pair's element in its set.
     met : int32 array, shape (sets,), or (1,) where sets do not end early
@@ -78,7 +79,7 @@ class Output(namedtuple("Output", "sizes starts set_base entries entry_base coun
         Size and first entry of each set, written from ``set_base`` on.
     set_base : int
     entries : int64 array
-        set << 32 | element for each member, written from ``entry_base`` on; room for all pairs must be left.
+        set << 32 | element for each member, written from ``entry_base`` on; there must be room for all pairs.
     entry_base : int
     counts : int32 array, shape (n * rounds,)
         Occurrence counters, increased.
@@ -90,12 +91,12 @@ class BlockPlace(namedtuple("BlockPlace", "tid block_size queue_base capacity ta
 
 
 class Stage(namedtuple("Stage", "edge owner shift recent")):
-    """In shared memory: live edges that wait to be followed (edge, set, round * n), and the last RECENT pairs."""
+    """In shared memory: live edges to be followed (edge, set, round * n), and the last RECENT pairs."""
 
 
 @device
 def id_of(samples, place):
-    """Return the sample id of a set that is drawn: of all ids in turn, or of those that are kept."""
+    """Return the sample id of a set: one of consecutive ids, or one of those that are kept."""
     if len(samples.kept) > 0:
         return samples.first + samples.kept[place]
     return samples.first + place
@@ -124,7 +125,7 @@ def is_over(samples, space, owner):
 
 @device
 def note_member(samples, space, owner, vertex, size):
-    """Note the marks of a member of a set, which now has so many, and end the set if that is enough."""
+    """Record the marks of a member of a set that now has ``size`` members; end the set if it meets its condition."""
     if len(samples.marks) > 0:
         mark = int32(samples.marks[min(vertex, len(samples.marks) - 1)])
         met = (cuda.atomic.or_(space.met, owner, mark) if mark else int32(0)) | mark

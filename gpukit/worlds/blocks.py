@@ -1,16 +1,17 @@
-"""Arc blocks: what lets a whole live-edge world be drawn at a cost in proportion to its live arcs.
+"""Arc blocks: they let a whole live-edge world be drawn at a cost in proportion to its live arcs.
 
-The arcs of the graph are put in an order in which those sampled alike lie together, and cut into blocks of about 8
+The arcs of the graph are ordered so that those sampled alike are contiguous. They are cut into blocks of about 8
 expected live arcs (at most 64 possible), whatever vertices they belong to. Each block has its own draws, keyed by
 (stream, world, block), so worlds can be drawn in any order and by different threads.
 
 - Equal probabilities: the order of the graph.
 - Weighted cascade: arcs into vertices of the same in-degree together.
-- Other probabilities: classes ``2**-b >= p > 2**-(b+1)``, sampled at ``2**-b``, an arc accepted with ``p * 2**b``.
+- Other probabilities: classes ``2**-b >= p > 2**-(b+1)``. A class is sampled at ``2**-b``, and an arc is accepted with
+  probability ``p * 2**b``.
 
 Source of the skipping: Nobari, Lu, Karras, Bressan, "Fast random graph generation" (PPreZER), EDBT 2011, which IMGPU
-(section 3.2.2) takes; here the number of live arcs of a block comes from a table, not from a logarithm per arc, so that
-it is the same on every device.
+(section 3.2.2) uses. Here a table gives the number of live arcs of a block, instead of a logarithm per arc, so the
+number is the same on every device.
 """
 
 from collections.abc import Iterator
@@ -28,7 +29,7 @@ _TWO32 = 1 << 32
 
 @dataclass(frozen=True, eq=False)
 class ArcBlocks:
-    """A graph made ready for drawing whole worlds; see :func:`prepare_blocks`.
+    """A graph prepared for drawing whole worlds; see :func:`prepare_blocks`.
 
     Attributes
     ----------
@@ -39,14 +40,14 @@ class ArcBlocks:
     blocks : uint32 array, shape (blocks, 3)
         First arc, number of arcs and ``meta`` of each block (as a row of :func:`gpukit.worlds.tables.build_tables`).
     accept : uint32 array
-        Acceptance word of each arc where a block needs it, or one element.
+        Acceptance word of each arc if a block needs it, or one element.
     thresholds : uint64 array
         The tables.
     mean_live : float
-        Expected number of live arcs; for the size of buffers.
+        Expected number of live arcs, to size buffers.
     paired : bool
-        Whether an arc stands for both directions of an undirected edge, with one coin: the expected spread is the same,
-        and what a vertex reaches is its connected component.
+        Whether an arc stands for both directions of an undirected edge, with one coin. The expected spread is the same;
+        the vertices that a vertex reaches are its connected component.
     """
 
     n: int
@@ -73,9 +74,9 @@ def prepare_blocks(graph: Graph, *, skip: bool = True, pairs: bool = True) -> Ar
     graph : Graph
         With edge probabilities.
     skip : bool
-        False: one draw per arc, no arc skipped; other worlds of the same distribution.
+        False: one draw per arc, no arc skipped; this gives other worlds of the same distribution.
     pairs : bool
-        Whether one coin decides both directions of an undirected edge where their probabilities are equal.
+        Whether one coin decides both directions of an undirected edge if their probabilities are equal.
 
     Raises
     ------
@@ -123,7 +124,7 @@ def prepare_blocks(graph: Graph, *, skip: bool = True, pairs: bool = True) -> Ar
 
 
 def _symmetric(graph: Graph) -> bool:
-    """Return whether both directions of every edge are there with one probability."""
+    """Return whether every edge exists in both directions, with equal probabilities."""
     if not graph.undirected or graph.weights.scheme not in ("const", "file"):
         return False
     if graph.probabilities is None:
@@ -146,7 +147,7 @@ def _equal_rows(store: TableStore, numerator: int, denominator: int, start: int,
 
 
 def _class_rows(store: TableStore, accept: np.ndarray, b: int, start: int, end: int) -> list:
-    """Return the blocks of arcs of class b, and scale their acceptance words where a block is sampled at 2**-b."""
+    """Return the blocks of arcs of class b; scale the acceptance words of blocks that are sampled at 2**-b."""
     rows = []
     for low, size in _cut(start, end, MAX_LIVE if b <= 1 else 8 << b):
         if b <= 1 or size <= DIRECT_EDGES:

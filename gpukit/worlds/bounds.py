@@ -1,11 +1,11 @@
-"""What a count of hit sets proves, and logarithms of binomials; decimal arithmetic rounds alike everywhere."""
+"""Bounds on the expected number of hit sets, and logarithms of binomials; in decimal arithmetic, equal everywhere."""
 
 import math
 from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from functools import lru_cache
 
 CONTEXT = Context(prec=40)
-"""Of all arithmetic of sample sizes and certificates, and of what is done with its results."""
+"""Decimal context of sample sizes and certificates, and of computations with them."""
 
 LN2 = CONTEXT.ln(Decimal(2))
 """ln 2."""
@@ -17,7 +17,7 @@ _BERNOULLI = ((1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6)
 
 @lru_cache(256)
 def log(number: int) -> Decimal:
-    """Return ln of a whole number: 20 µs, and plans ask for those of few numbers again and again."""
+    """Return ln of an integer; cached, since it takes 20 µs and plans need it again and again for few numbers."""
     return CONTEXT.ln(Decimal(number))
 
 
@@ -33,7 +33,7 @@ def doublings(factor: Decimal) -> int:
 
 @lru_cache(256)
 def log_choose(n: int, k: int) -> Decimal:
-    """Return ln C(n, k): of the leading bits of the exact integer, by Stirling's series where k and n - k are large.
+    """Return ln C(n, k) from the leading bits of the exact integer, or by Stirling's series if k and n - k are large.
 
     Raises
     ------
@@ -65,15 +65,12 @@ def _root_of_half(a: Decimal) -> Decimal:
 
 
 def hit_lower(hits: Decimal, a: Decimal) -> Decimal:
-    """Return a lower bound on the expected number of sets hit, of which ``hits`` were; it fails with chance exp(-a).
-
-    Source: Tang, Tang, Xiao, Yuan, "Online processing algorithms for influence maximization", SIGMOD 2018, lemma 4.2.
-    """
+    """Return a lower bound on the expected number of sets hit, given ``hits``; it fails with probability exp(-a)."""
     root = (hits + 2 * a / 9).sqrt() - _root_of_half(a)
     return root * root - a / 18
 
 
 def hit_upper(hits: Decimal, a: Decimal) -> Decimal:
-    """Return an upper bound on the expected number of sets hit, of which at most ``hits`` were; fails alike."""
+    """Return an upper bound on the expected number of sets hit, given at most ``hits``; fails as :func:`hit_lower`."""
     root = (hits + a / 2).sqrt() + _root_of_half(a)
     return root * root

@@ -1,8 +1,8 @@
-"""Candidates of greedy coverage on a GPU: how an epoch chooses and numbers them, and in which sets they are.
+"""Candidates of greedy coverage on a GPU: how an epoch chooses and numbers them, and which sets hold them.
 
-What an epoch begins with: the counts of all elements, a histogram of these, the candidates, and their inverted index.
-An element has a bit in the lower half of a word of ``marks``, one word for 32 elements; the upper half is the number of
-the first candidate among these. So candidates are numbered in the order of their ids.
+An epoch starts with the counts of all elements, a histogram of these counts, the candidates, and their inverted index.
+``marks`` has one word for 32 elements. The lower half of a word has one bit per element, set for candidates. The upper
+half is the number of the first candidate among the 32. So candidates are numbered in the order of their ids.
 """
 
 from numba import int32, int64, uint32, uint64
@@ -12,36 +12,36 @@ from gpukit.device.prefix_sum_cuda import add_up
 from gpukit.worlds.block_cuda import step
 
 AT_ONCE = 4
-"""Members that a thread asks for before it looks at the first."""
+"""Members that a thread loads before it uses the first."""
 
 ELEMENTS_AT_ONCE = 8
-"""Elements of a word whose counts a thread asks for before it looks at the first."""
+"""Elements of a word whose counts a thread loads before it uses the first."""
 
 PACKED = 40
-"""Bits of a sum of occurrences; a number of candidates lies above it."""
+"""Bits of a sum of occurrences; the number of candidates is stored above them."""
 
 FREE, BLOCKED, FORCED = 0, 1, 2
 """States of an element."""
 
 BUCKETS = 256
-"""Buckets of counts: exact below 8, eight to a power of two above."""
+"""Buckets of counts: exact below 8, eight buckets per power of two above."""
 
 MAX_CANDIDATES = 8192
-"""Most candidates at a time: their counts lie in a block's shared memory, of which there are 48 KiB."""
+"""Most candidates at a time: their counts are in a block's shared memory, which has 48 KiB."""
 
 EPOCHS = 16
-"""How often the candidates are chosen at most; each time twice as many."""
+"""Most epochs; each aims at twice as many candidates as the one before."""
 
 CONTROL_EPOCH = 1
-"""First place in ``control`` for an epoch's number of candidates; that of the outcome is before it."""
+"""First place in ``control`` for the number of candidates of an epoch; the place before it is for the outcome."""
 
 CHOSEN = 1 << 30
-"""What is taken off the value of a candidate that was chosen: below zero it can neither be chosen nor count again."""
+"""Subtracted from the value of a chosen candidate: below zero it can neither be chosen nor count again."""
 
 
 @device
 def value_of(counts, bonus, unit, e):
-    """Return what an element is worth: the sets it is in, and what it counts for besides."""
+    """Return the value of an element: the sets that hold it, plus its bonus."""
     if len(bonus) > 0:
         return int32(unit) * counts[e] + bonus[e]
     return counts[e]
@@ -49,7 +49,7 @@ def value_of(counts, bonus, unit, e):
 
 @device
 def bits_of(work, query, limit, word):
-    """Return the bits of the candidates among 32 elements; some are asked for before the first is looked at."""
+    """Return the bits of the candidates among 32 elements; loads ELEMENTS_AT_ONCE counts before it uses the first."""
     bits = int64(0)
     counts, states = cuda.local.array(ELEMENTS_AT_ONCE, int32), cuda.local.array(ELEMENTS_AT_ONCE, int32)
     for first in range(32 * word, min(32 * word + 32, len(work)), ELEMENTS_AT_ONCE):
@@ -65,7 +65,7 @@ def bits_of(work, query, limit, word):
 
 @device
 def sums_of_bits(work, word, bits):
-    """Return 1 << PACKED for each of the candidates that have a bit among 32 elements, plus all their occurrences."""
+    """Return (1 << PACKED) times the number of candidates in ``bits``, plus the sum of their occurrences."""
     sums = int64(0)
     while bits > 0:
         sums += (int64(1) << PACKED) + work[32 * word + cuda.ffs(int32(bits)) - 1]
@@ -81,11 +81,12 @@ def number_of(word, bit):
 
 @device
 def find(entries, at, stride, end, marks, names, places):
-    """Find the candidates that AT_ONCE entries name: from ``at`` on, each ``stride``-th, below ``end``.
+    """Find the candidates among AT_ONCE entries: from ``at`` on, each ``stride``-th, below ``end``.
 
-    ``names`` gets the entries, ``places`` the candidates' numbers, -1 for another element. The sign bits, all 0, make
-    each load of marks depend on all entries, and each place on all marks: else the compiler, to save registers, asks
-    for an entry when the marks of the one before have come, and the loads wait for one another.
+    ``names`` receives the entries, ``places`` the candidates' numbers, or -1 for an element that is no candidate. The
+    sign bits, all 0, make each load of marks depend on all entries, and each place on all marks. Otherwise the
+    compiler, to save registers, issues each load of an entry only after the marks of the entry before have arrived, and
+    the loads are serialised.
     """
     words = cuda.local.array(AT_ONCE, int64)
     left = int32(min(end - at, int64(0x7FFFFFFF)))
@@ -106,7 +107,7 @@ def find(entries, at, stride, end, marks, names, places):
 
 @device
 def count_candidates(entries, start, end, rank, stride, marks, taken):
-    """Count the candidates in entries start … end - 1 in ``taken``; ``stride`` threads, AT_ONCE entries each a turn."""
+    """Count the candidates in entries start … end - 1 in ``taken``; by ``stride`` threads, AT_ONCE entries each."""
     names, places = cuda.local.array(AT_ONCE, int64), cuda.local.array(AT_ONCE, int32)
     at = start + rank
     while at < end:
@@ -133,9 +134,12 @@ def bucket_floor(bucket):
     return int32((8 + bucket % 8) << (bucket // 8 - 1))
 
 
-# The first epoch of a whole collection has these counts from sampling (Algorithm 3, line 13: Occur).
 @step
 def _start_counts(me, sets, remaining, fresh):
+    """Initialise the counts: from sampling in the first epoch of a whole collection, else to 0.
+
+    Algorithm 3, line 13 (Occur).
+    """
     thread, threads = me.thread, me.threads
     e = thread
     while e < len(remaining):
@@ -143,9 +147,9 @@ def _start_counts(me, sets, remaining, fresh):
         e += threads
 
 
-# Any other counts anew. Afterwards ``remaining`` is the number of uncovered sets that hold each element.
 @step
 def _count_uncovered(me, sets, work):
+    """Count anew; afterwards ``remaining`` is the number of uncovered sets that hold each element."""
     thread, threads = me.thread, me.threads
     i = thread
     while i < sets.used:
@@ -155,9 +159,9 @@ def _count_uncovered(me, sets, work):
         i += threads
 
 
-# Afterwards, and after a grid barrier, the epoch's histogram has the counts of all elements that may be chosen.
 @step
 def _fill_histogram(me, query, work, epoch, local):
+    """Fill the epoch's histogram; after it and a grid barrier, it counts all elements that may be chosen."""
     tid, block_size = me.tid, me.block_size
     thread, threads = me.thread, me.threads
     for b in range(tid, BUCKETS, block_size):
@@ -175,10 +179,12 @@ def _fill_histogram(me, query, work, epoch, local):
             cuda.atomic.add(work.histogram, epoch * BUCKETS + b, local[b])
 
 
-# Afterwards ``few[0]`` is the bucket from which on elements are candidates: enough of them, but not too many. It is
-# not below ``bucket``, that of the epoch before, where it cannot be.
 @step
 def _limit(me, query, work, epoch, bucket, local, few):
+    """Set ``few[0]`` to the lowest bucket of the candidates: enough of them, but at most MAX_CANDIDATES.
+
+    It is below ``bucket``, that of the epoch before, unless that is impossible.
+    """
     tid, block_size = me.tid, me.block_size
     for b in range(tid, BUCKETS, block_size):
         local[b] = work.histogram[epoch * BUCKETS + b]
@@ -195,10 +201,13 @@ def _limit(me, query, work, epoch, bucket, local, few):
     cuda.syncthreads()
 
 
-# A prefix sum over the words of marks, first half. Afterwards, and after a grid barrier, each word has the bits of its
-# candidates, and ``parts`` how many candidates and occurrences each part of the words has.
 @step
 def _mark_candidates(me, query, work, limit, sums_of):
+    """Mark the candidates: first half of a prefix sum over the words of marks.
+
+    After it and a grid barrier, each word has the bits of its candidates, and ``parts`` has the number of candidates
+    and occurrences in each part of the words.
+    """
     tid, block_size, block, blocks, _, _ = me
     words = len(work.marks)
     part = block
@@ -217,10 +226,13 @@ def _mark_candidates(me, query, work, limit, sums_of):
         part += blocks
 
 
-# Second half. Afterwards, and after a grid barrier, candidates are numbered in the order of their ids, their lists have
-# their places, and ``control`` has their number.
 @step
 def _number_candidates(me, work, sums_of, control, place):
+    """Assign numbers to the candidates: second half of the prefix sum.
+
+    After it and a grid barrier, candidates are numbered in the order of their ids, their lists have their places, and
+    ``control`` has their number.
+    """
     tid, block_size, block, blocks, _, _ = me
     words = len(work.marks)
     part = block
@@ -255,9 +267,9 @@ def _number_candidates(me, work, sums_of, control, place):
         part += blocks
 
 
-# Afterwards, and after a grid barrier, ``inverted`` has the uncovered sets of each candidate.
 @step
 def _invert(me, sets, work, epoch):
+    """Build the inverted index; after it and a grid barrier, ``inverted`` has the uncovered sets of each candidate."""
     thread, threads = me.thread, me.threads
     names, places = cuda.local.array(AT_ONCE, int64), cuda.local.array(AT_ONCE, int32)
     at = thread
@@ -272,7 +284,7 @@ def _invert(me, sets, work, epoch):
 
 @step
 def begin_epoch(me, grid, sets, query, work, block, epoch, bucket):
-    """Count anew; afterwards ``few[0]`` is the bucket of the epoch's candidates."""
+    """Count elements anew; afterwards ``few[0]`` is the lowest bucket of the epoch's candidates."""
     fresh = sets.whole and epoch == 0
     _start_counts(me, sets, work.remaining, fresh)
     grid.sync()
@@ -286,9 +298,9 @@ def begin_epoch(me, grid, sets, query, work, block, epoch, bucket):
 
 @step
 def index_candidates(me, grid, sets, query, work, block, seeds, pick, control, epoch, limit):
-    """Return how many candidates there are, once they are numbered and their sets listed.
+    """Index the candidates and their sets; return the number of candidates.
 
-    Afterwards all blocks have the candidates' counts, ``inverted`` their sets, and no seed has taken anything yet.
+    Afterwards all blocks have the candidates' values, ``inverted`` has their sets, and ``taken`` is zero.
     """
     candidates_at = CONTROL_EPOCH + epoch
     _mark_candidates(me, query, work, limit, block.sums)

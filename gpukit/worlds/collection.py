@@ -1,4 +1,4 @@
-"""An RR collection: sets of consecutive sample ids that grow, are counted, covered and exported, on one device."""
+"""RR collections: sets of consecutive sample ids on one device, which grow and can be counted, covered and exported."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,31 +20,31 @@ from gpukit.worlds.cover_cpu import Shares
 from gpukit.worlds.reverse import NEVER, Ending, Reverse
 
 TASK = 8192
-"""Sets a worker draws at a time."""
+"""Sets that a worker draws at a time."""
 
 PARALLEL = 60_000
-"""Members from which on waking other threads pays: about 3 ms of work."""
+"""Least number of members for which waking other threads pays off: about 3 ms of work."""
 
 PARALLEL_SELECTION = 1_000_000
-"""Members from which on several threads choose: they wait for each other at every seed."""
+"""Least number of members for which several threads choose seeds: the threads wait for each other at every seed."""
 
 SLICE = 1 << 24
-"""Members after which the progress is reported: some tenths of a second of a thread."""
+"""Members after which progress is reported: a few tenths of a second of one thread."""
 
 SELECTORS = 16
-"""Threads that choose at most; each has counts of all elements."""
+"""Most threads that choose seeds; each has counts of all elements."""
 
 LOOKS = 2
-"""Ids that are looked at, to leave out trivial sets, in the time of a member."""
+"""Ids that are examined for triviality in the time of drawing one member."""
 
 EXPECTED_SIZE = 8
-"""Members of a set before any was drawn."""
+"""Assumed members of a set before any is drawn."""
 
 
 class Bonus(NamedTuple):
-    """What elements count for besides the sets they cover: ⌈values · scale⌉ units, of which a set has ``unit``.
+    """Values of elements besides the sets they cover: ⌈values · scale⌉ units; a covered set counts for ``unit`` units.
 
-    Every device works that out alike: the product of two numbers of 64 bits is rounded the same way everywhere.
+    The result is the same on every device: the product of two 64-bit numbers is rounded the same way everywhere.
 
     Attributes
     ----------
@@ -61,30 +61,30 @@ class Bonus(NamedTuple):
     highest: float
 
     def of(self, elements: np.ndarray | None = None) -> np.ndarray:
-        """Return what elements, or all, count for (int64)."""
+        """Return the bonus, in units, of these elements or of all (int64)."""
         values = self.values if elements is None else self.values[elements]
         return np.ceil(values * self.scale).astype(np.int64)
 
     def worth(self) -> cover_cpu.Worth:
-        """Return the same for :func:`gpukit.worlds.cover_cpu.greedy`."""
+        """Return the bonuses for :func:`gpukit.worlds.cover_cpu.greedy`."""
         return cover_cpu.Worth(self.of(), self.unit)
 
 
 class Query(NamedTuple):
-    """What to choose from a collection.
+    """A selection to make from a collection.
 
     Attributes
     ----------
     k : int
-        Elements of each round.
+        Number of elements of each round.
     forced : int32 array
         Elements chosen first, in this order.
     blocked : bool array, shape (n * rounds,), or None
         Elements never chosen.
     bounds : bool
-        Whether to bound what any other choice covers (``Selection.largest``).
+        Whether to bound the coverage of any other choice (``Selection.largest``).
     bonus : Bonus or None
-        What elements count for besides the sets they cover; None: nothing, for any number of rounds.
+        Values of elements besides the sets they cover; None: no bonus, for any number of rounds.
     """
 
     k: int
@@ -102,9 +102,10 @@ class Selection:
     ----------
     seeds : int32 array, shape (s,)
         Elements ``round * n + v`` in the order of choice.
-    gains : int64 array, shape (s,)
+    Number of sets each newly covered.
         Sets each newly covered.
-    largest : int64 array, shape (s + 1,), or None
+    Sum of the k largest marginal values (of each round) given the first i seeds, with ``bonus``; -1 before the forced
+    ones.
         Sum of the k largest marginal values (of each round) given the first i seeds, with ``bonus``; -1 before the
         forced ones.
     """
@@ -115,14 +116,15 @@ class Selection:
 
 
 Report = Callable[[int], object]
-"""A function that is called with the number of sets drawn so far."""
+"""A function that receives the number of sets drawn so far."""
 
 
 class Collection(Protocol):
-    """What the host algorithms need of a collection; those of all devices give equal answers.
+    """Interface of collections for the host algorithms; all devices give equal answers.
 
-    The first ``size`` sets count. ``drawn`` sets exist: more than ``size`` where trivial sets are left out, since it is
-    not known beforehand how many sample ids have another one. ``ids`` sample ids from ``first`` on were looked at.
+    The first ``size`` sets count. ``drawn`` sets exist. ``drawn`` may exceed ``size`` if trivial sets are left out,
+    because it is not known beforehand how many sample ids have a non-trivial set. ``ids`` sample ids from ``first`` on
+    were examined.
     """
 
     reverse: Reverse
@@ -135,33 +137,33 @@ class Collection(Protocol):
         """Draw sets until there are ``size``."""
 
     def extend_over(self, ids: int) -> None:
-        """Draw the sets of the first ``ids`` sample ids, however many these are; nothing was drawn before."""
+        """Draw the sets of the first ``ids`` sample ids, whatever their number; no set may exist before."""
 
     def members(self) -> int:
         """Return the number of members of all sets."""
 
     def select(self, query: Query) -> Selection:
-        """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`)."""
+        """Choose k elements of each round greedily (:func:`gpukit.worlds.cover_cpu.greedy`)."""
 
     def coverage(self, seeds: np.ndarray) -> np.ndarray:
         """Return, as int64 (len(seeds) + 1,), how many sets the first i seeds cover."""
 
     def ended(self) -> int:
-        """Return how many sets ended early and have no member that stands for them."""
+        """Return the number of sets that ended early and have no representative."""
 
     def export(self) -> tuple[np.ndarray, np.ndarray]:
         """Return offsets (int64) and members (int32) in host memory, members of a set ascending."""
 
 
 class Sampler(Protocol):
-    """What draws batches (:class:`gpukit.worlds.graph_cuda.Batch`) on a GPU; it may fill all the room they have."""
+    """A function that draws batches (:class:`gpukit.worlds.graph_cuda.Batch`) on a GPU; it may fill all their room."""
 
     def __call__(self, batch: Any) -> None:
         """Launch the kernel."""
 
 
 def select_from(reverse: Reverse, offsets: np.ndarray, members: np.ndarray, shares: Shares, query: Query) -> Selection:
-    """Choose from sets in host memory; the counts of ``shares`` are taken over."""
+    """Choose from sets in host memory; the counts of ``shares`` are modified."""
     barred = np.zeros(reverse.elements, np.bool_) if query.blocked is None else query.blocked.copy()
     worth = cover_cpu.PLAIN if query.bonus is None else query.bonus.worth()
     seeds, gains, largest = cover_cpu.greedy(
@@ -177,7 +179,7 @@ def coverage_of(elements: int, offsets: np.ndarray, members: np.ndarray, seeds: 
 
 
 def places_of(elements: int, seeds: np.ndarray) -> np.ndarray:
-    """Return the place of each element among the seeds, and their number for others (int32)."""
+    """Return the position of each element among the seeds; ``len(seeds)`` for all other elements (int32)."""
     places = np.full(elements, len(seeds), np.int32)
     places[seeds] = np.arange(len(seeds), dtype=np.int32)
     return places
@@ -201,8 +203,8 @@ def check_ids(first: int, size: int) -> None:
 class CpuCollection:
     """An RR collection in host memory, drawn by threads.
 
-    Where trivial sets are left out, sets are those of consecutive ids that are not trivial, and some may be drawn ahead
-    of ``size``.
+    If trivial sets are left out, the collection has the non-trivial sets of consecutive ids, and may hold more than
+    ``size``.
 
     Parameters
     ----------
@@ -236,7 +238,7 @@ class CpuCollection:
     def extend(self, size: int, report: Report | None = None) -> None:
         """Draw sets until there are ``size``; raises DeviceError if they will not fit into memory."""
         if self.size == 0 and size > 16 * TASK:
-            self.extend(TASK)  # to know their size before many are drawn
+            self.extend(TASK)  # to learn their size before many are drawn
         self._check_room(size)
         while self.drawn < size:
             self._append(self.reverse.ids_for(size - self.drawn), report)
@@ -244,20 +246,20 @@ class CpuCollection:
 
     def extend_over(self, ids: int) -> None:
         """Draw the sets of the first ``ids`` sample ids; raises DeviceError if they will not fit into memory."""
-        self._append(min(ids, self.reverse.ids_for(TASK)))  # to know the size of a set
+        self._append(min(ids, self.reverse.ids_for(TASK)))  # to learn the size of a set
         self._check_room(self.reverse.sets_of(ids))
         if ids > self.ids:
             self._append(ids - self.ids)
         self.size = self.drawn
 
     def _check_room(self, size: int) -> None:
-        # Each takes an offset and its members, and a new one does so twice while it is joined to the others.
+        # Each set takes an offset and its members. A new set takes this twice while the arrays are concatenated.
         need = int((2 * size - self.size) * (8 + 4 * self._mean()))
         advice = "draw fewer (a larger epsilon, a smaller min_sets or count) or use a machine with more memory"
         check_host({f"{size:,} RR sets": need}, advice)
 
     def _append(self, ids: int, report: Report | None = None) -> None:
-        """Draw the sets of the next ids, by all threads if that is work enough."""
+        """Draw the sets of the next ids, with all threads if there is enough work."""
         check_ids(self.first, self.ids + ids)
         looks = 0 if self.reverse.singleton is None else ids / LOOKS
         work = self.reverse.sets_of(ids) * self._mean() + looks
@@ -280,11 +282,14 @@ class CpuCollection:
         self.ids, self.drawn = self.ids + ids, end
 
     def _mean(self) -> float:
-        """Return the members of a set."""
+        """Return the mean number of members of a set."""
         return int(self._offsets[-1]) / self.drawn if self.drawn else EXPECTED_SIZE
 
     def _draw_parallel(self, first: int, count: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Draw ids from one on in tasks, each worker with its own counters; an interrupt ends them at the next task."""
+        """Draw ids from ``first`` on in tasks; each worker has its own counters; an interrupt ends it at the next task.
+
+        Each task has at most as many ids as give about TASK sets.
+        """
         task = min(self.reverse.ids_for(TASK), max(sample_cpu.BATCH, -(-count // (2 * self.threads))))
         end = first + count
         starts = range(first, end, task)
@@ -313,7 +318,7 @@ class CpuCollection:
         return self._offsets[: self.size + 1], self._members
 
     def select(self, query: Query) -> Selection:
-        """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`)."""
+        """Choose k elements of each round greedily (:func:`gpukit.worlds.cover_cpu.greedy`)."""
         return select_from(self.reverse, *self._sets(), self._shares(), query)
 
     def coverage(self, seeds: np.ndarray) -> np.ndarray:
@@ -327,19 +332,20 @@ class CpuCollection:
         return np.sum(list(hits), axis=0)
 
     def _divided(self) -> list[np.ndarray]:
-        """Return the ranges of sets, also those beyond ``size``, of each thread that chooses from them.
+        """Return the ranges of sets, including those beyond ``size``, of each thread that chooses seeds.
 
-        It has what one or more threads drew, so that their counts serve; one thread has all if that is little.
+        A thread gets the sets that one or more workers drew, so that the workers' counts can be used. If there are few
+        members, one thread gets all sets.
         """
         threads = min(self.threads, SELECTORS) if self.members() >= PARALLEL_SELECTION else 1
         return [np.array(sum(self._ranges[i::threads], []), np.int64).reshape(-1, 2) for i in range(threads)]
 
     def _each(self, threads: int) -> Any:
-        """Return what applies a function to so many threads' arguments."""
+        """Return a function that applies a function to the arguments of this many threads."""
         return map if threads == 1 else self._pool.map
 
     def _shares(self) -> Shares:
-        """Return who chooses from which sets, with counts that a choice may take over."""
+        """Return the division of the sets among threads, with counts that a selection may modify."""
         divided = self._divided()
         threads = len(divided)
         counts = np.stack([self._counts[i::threads].sum(axis=0, dtype=np.int32) for i in range(threads)])
@@ -350,7 +356,7 @@ class CpuCollection:
         return Shares([np.minimum(ranges, self.size) for ranges in divided], counts, self._each(threads))
 
     def ended(self) -> int:
-        """Return how many sets ended early and have no member that stands for them."""
+        """Return the number of sets that ended early and have no representative."""
         return int(np.count_nonzero(np.diff(self._sets()[0]) == 0))
 
     def export(self) -> tuple[np.ndarray, np.ndarray]:
@@ -363,7 +369,7 @@ class CpuCollection:
 
 @contextmanager
 def shared_out(offsets: np.ndarray, members: np.ndarray, elements: int) -> Iterator[Shares]:
-    """Give sets in host memory to Numba's number of threads, to each as many members, and count them; few go to one."""
+    """Divide sets in host memory among Numba's threads by members, and count them; few members go to one thread."""
     threads = min(numba.get_num_threads(), SELECTORS) if len(members) >= PARALLEL_SELECTION else 1
     ranges = [np.array([part]) for part in pairwise(rows_by_edges(offsets, threads).tolist())]
     counts = np.zeros((threads, elements), np.int32)

@@ -1,6 +1,6 @@
-"""An RR collection on a GPU: the sets, seeds and counts of the CPU collection.
+"""An RR collection on a GPU: the same sets, seeds and counts as the CPU collection.
 
-``room.py`` says how much of the memory a collection may take. Where less is free after all, because another program
+``room.py`` defines how much memory a collection may take. If less memory is free than planned, because another program
 took it, the collection moves to host memory, or draws fewer sets at a time.
 """
 
@@ -31,33 +31,34 @@ from gpukit.worlds.graph_cuda import SLACK, Batch, DeviceGraph, part_of
 from gpukit.worlds.reverse import NEVER, Ending, Reverse, Samples
 
 VALUES = candidates_cuda.CHOSEN
-"""Values of elements at most where a GPU chooses."""
+"""Largest value of an element for which a GPU chooses."""
 
 SPARE_PAIRS = 1 << 23
-"""Pairs the queue holds beyond what is expected. Few sets hold most members: of 1,024 blocks that draw 32 sets of R-MAT
-22 each, 23 members a set, the fullest has 5,000 to 5,400 pairs, and all is drawn again where it has no room."""
+"""Pairs the queue holds in addition to the expected number, because few sets hold most members. Example: 1,024 blocks
+draw 32 sets of R-MAT 22 each, 23 members a set; the fullest block has 5,000 to 5,400 pairs. If it has no room for them,
+the whole batch is drawn again."""
 
 LIMITED = 3
-"""Pairs for each member of a set that ends at a limit: itself, and two words where some of its rows are left."""
+"""Pairs for each member of a set that ends at a limit: itself, and two words if some of its rows are left."""
 
 LOOKS, LOOK_BYTES = 1 << 24, 64
-"""Most ids that are looked at together to leave out trivial sets, and the bytes of the budget that each may take."""
+"""Most ids that are examined for triviality at once, and the bytes of the budget that each may take."""
 
 FEWEST_LOOKS = 1 << 15
-"""So many ids are looked at together however small the budget is."""
+"""Least number of ids that are examined at once, even if the budget is smaller."""
 
 MAX_PAIRS, MIN_PAIRS = 2**31 - 1, 1 << 10
-"""Most pairs of a batch, and as many as are tried however little memory is left."""
+"""Most pairs of a batch, and the fewest that are tried, however little memory is left."""
 
 SPILL_SHARE = 16
-"""A collection moves to the host when a batch may take less than one of so many parts of its memory."""
+"""A collection moves to the host if a batch may take less than one part in SPILL_SHARE of its memory."""
 
 TOO_FEW, NO_MEMORY = -1, -2
-"""Instead of the members of a batch: it had room for fewer than it has, or its room was not to be had."""
+"""Results of a batch instead of its number of members: its room was too small, or could not be allocated."""
 
 
 class HostSets:
-    """Sets in host memory, in pieces."""
+    """Sets in host memory, as a list of pieces."""
 
     def __init__(self) -> None:
         self.offsets: list[np.ndarray] = [np.zeros(1, np.int64)]
@@ -90,11 +91,11 @@ class CudaCollection:
     first : int
         First sample id.
     sampler : Sampler, optional
-        What draws instead of the samplers of this package.
+        Draws instead of the samplers of this package.
     memory : int, optional
-        Bytes of device memory that all collections of the graph may use together; most of what is free if not given.
+        Bytes of device memory that all collections of the graph may use together; most of the free memory if not given.
     graph : DeviceGraph, optional
-        The graph's arrays where another collection has copied them already.
+        The graph's arrays, if another collection has copied them already.
     ending : Ending
         When sets end early.
     """
@@ -135,13 +136,13 @@ class CudaCollection:
         self.size = max(self.size, size)
 
     def extend_over(self, ids: int) -> None:
-        """Draw the sets of the first ``ids`` sample ids, however many these are; nothing was drawn before."""
+        """Draw the sets of the first ``ids`` sample ids, whatever their number; no set may exist before."""
         check_ids(self.first, ids)
         self.append(0, ids)
         self.ids, self.size = ids, self.drawn
 
     def append(self, low: int, count: int, report: Report | None = None) -> None:
-        """Draw the sets with ids ``first + low`` …, but trivial ones that are left out, and number them on."""
+        """Append the sets with ids from ``first + low`` on, without trivial ones if these are left out."""
         whole = self.reverse.samples(self.seed, self.first + low, count, self.ending)
         whole = whole._replace(kept=self.graph.no_ids, marks=self._marks.view)
         if self.reverse.singleton is None:
@@ -154,7 +155,7 @@ class CudaCollection:
             self._in_batches(part._replace(size=len(kept), kept=kept), report)
 
     def _keep(self, samples: Samples) -> Buffer:
-        """Return which of the ids are of sets that are not trivial, as int64 counted from the first."""
+        """Return the ids whose sets are not trivial, as int64 relative to the first id."""
         flags = Buffer(samples.size, np.uint8)
         block = 32 if xp is np else block_cuda.BLOCK
         grid = min(-(-samples.size // block), 1 << 16)
@@ -174,7 +175,8 @@ class CudaCollection:
                 spare = min(spare, LIMITED * batch * (self.ending.limit + block_cuda.MARGIN))
             pairs = int(each * batch) + spare
             if pairs > most_pairs and not tidied:
-                # Frames that Numba's compiler left behind hold collections that share the memory and have no user.
+                # Numba's compiler leaves frames behind that refer to unused collections, which still count against the
+                # memory.
                 gc.collect()
                 tidied = True
                 continue
@@ -185,7 +187,7 @@ class CudaCollection:
             try:
                 members = self._draw(part_of(samples, low, batch), pairs, memory, self._target(left))
             except OutOfMemory:
-                members = NO_MEMORY  # below no frame holds the arrays of the attempt any more
+                members = NO_MEMORY  # from here on, no frame refers to the arrays of the attempt
             if members == TOO_FEW and not all_room and self.graph.mean is None:
                 self._mean *= 4
             elif members == TOO_FEW and not all_room:
@@ -212,14 +214,14 @@ class CudaCollection:
                 if self._host is not None:
                     self._move_to_host(batch)
                 self._mean = self.graph.mean = max(1.0, self._found / self.drawn / self.reverse.rounds)
-                # More was perhaps needed only because the mean was too low.
+                # A larger slack may have been needed only because the mean was too low.
                 sufficed = (pairs - spare) / max(1, self._found - found)
                 self.graph.slack = max(SLACK, min(self.graph.slack, sufficed))
                 if report is not None:
                     report(self.drawn)
 
     def _room(self, count: int, limit: int) -> tuple[int, int]:
-        """Return the most pairs of the next batch, and the memory; a collection that leaves few goes to the host."""
+        """Return the most pairs of the next batch, and the memory; if these are few, move to the host first."""
         memory = self._memory()
         pairs = self._most_pairs(memory, count)
         if self._used and self._host is None and pairs * room.PAIR < memory // SPILL_SHARE:
@@ -228,9 +230,9 @@ class CudaCollection:
         return max(MIN_PAIRS, min(pairs, limit)), memory
 
     def _draw(self, samples: Samples, pairs: int, memory: int, target: int = 0) -> int:
-        """Draw a batch of sets and return how many members they have, or TOO_FEW.
+        """Draw a batch of sets and return the number of their members, or TOO_FEW.
 
-        ``target``: for how many sets to make room, where there is too little.
+        ``target`` is the number of sets to allocate room for when an array has to grow.
         """
         base, count = 0 if self._host is not None else self.drawn, samples.size
         places = room.most_entries(memory, self._held(), max(target, base + count), pairs)
@@ -258,7 +260,7 @@ class CudaCollection:
         return TOO_FEW
 
     def select(self, query: Query) -> Selection:
-        """Choose k elements a round greedily (:func:`gpukit.worlds.cover_cpu.greedy`)."""
+        """Choose k elements of each round greedily (:func:`gpukit.worlds.cover_cpu.greedy`)."""
         try:
             found = self._select_on_device(query) if self._host is None else None
         except OutOfMemory:
@@ -270,14 +272,14 @@ class CudaCollection:
             return select_from(self.reverse, *sets, shares, query)
 
     def _select_on_device(self, query: Query) -> Selection | None:
-        """Return None if the candidates did not suffice, or the values are too large for them."""
+        """Return the selection, or None if the candidates did not suffice or the values are too large for a GPU."""
         bonus = query.bonus
         if bonus is not None and bonus.unit * self.size + bonus.highest * bonus.scale > VALUES:
             return None
         return self.graph.chooser.select(self._on_device(), query)
 
     def _on_device(self) -> Sets:
-        """Return the first ``size`` sets, for kernels."""
+        """Return the first ``size`` sets as an argument of kernels."""
         return Sets(
             self._starts.view, self._sizes.view, self.size, self._entries.view, self._used, self._counts.view,
             self.size == self.drawn,
@@ -291,7 +293,7 @@ class CudaCollection:
         return coverage_of(self.reverse.elements, *self._sets(self.size), seeds)
 
     def ended(self) -> int:
-        """Return how many sets ended early and have no member that stands for them."""
+        """Return the number of sets that ended early and have no representative."""
         sizes = self._sizes.host(self.size) if self._host is None else np.diff(self._host.sets(self.size)[0])
         return int(np.count_nonzero(sizes == 0))
 
@@ -302,14 +304,14 @@ class CudaCollection:
         return offsets, members
 
     def clear(self) -> None:
-        """Forget all sets and the memory they took, but not how large they were."""
+        """Remove all sets and free their memory, but keep the estimate of their size."""
         self.drawn = self._used = self._found = 0
         self._counts.array.fill(0)
         self._host = None
         self._give_back()
 
     def _give_back(self) -> None:
-        """Give back the memory that grows with the number of sets."""
+        """Free the memory that grows with the number of sets."""
         self._starts, self._sizes, self._entries = Buffer(0, np.int64), Buffer(0, np.int32), Buffer(0, np.int64)
 
     def members(self) -> int:
@@ -319,11 +321,11 @@ class CudaCollection:
         return self._used if self.size == self.drawn else int(self._sizes.host(self.size).sum(dtype=np.int64))
 
     def held(self) -> int:
-        """Return the bytes of device memory that belong to this collection alone."""
+        """Return the bytes of device memory that only this collection uses."""
         return sum(int(one.array.nbytes) for one in (self._starts, self._sizes, self._entries, self._counts))
 
     def _pairs_of_a_set(self) -> float:
-        """Return for how many members of a set there is to be room."""
+        """Return the number of members per set to allocate room for."""
         return self.graph.slack * self._mean * self.reverse.rounds
 
     def _memory(self) -> int:
@@ -334,14 +336,14 @@ class CudaCollection:
         return room.Held(len(self._entries), len(self._starts), self._used)
 
     def _target(self, count: int) -> int:
-        """Return how many sets there is to be room for when so many are to come; on the host, they leave by batches."""
+        """Return the number of sets to allocate room for when ``count`` are to come; 0 once batches go to the host."""
         return 0 if self._host is not None else 9 * (self.drawn + count) // 8
 
     def _most_pairs(self, memory: int, count: int, pair: int = room.PAIR) -> int:
-        """Return the most pairs of a batch when so many sets are to come, and there is so much memory."""
+        """Return the most pairs of a batch when ``count`` sets are to come and ``memory`` bytes may be taken."""
         held, sets = self._held(), self._target(count)
         pairs = room.most_pairs(memory, held, sets, pair)
-        if self._host is not None:  # the sets of a batch, which are no more than these
+        if self._host is not None:  # the sets of one batch; there are no more
             sets = min(count, int(max(0, pairs) / self._pairs_of_a_set()))
             pairs = room.most_pairs(memory, held, sets, pair)
         return pairs
@@ -351,7 +353,7 @@ class CudaCollection:
         return self._fetched(size) if self._host is None else self._host.sets(size)
 
     def _fetched(self, size: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the same where the sets are on the device."""
+        """Return the same for sets on the device."""
         offsets = np.zeros(size + 1, np.int64)
         np.cumsum(self._sizes.host(size), out=offsets[1:])
         members = np.empty(int(offsets[-1]), np.int32)
@@ -359,7 +361,7 @@ class CudaCollection:
         return offsets, members
 
     def take_over(self, other: "CudaCollection") -> None:
-        """Copy the sets and counters of another collection, on any GPU, to the end of this one."""
+        """Append the sets and counters of another collection, on any GPU, to this one."""
         count, members = other.drawn, other._used
         if self._host is None and (other._host is not None or not self._make_room(count, members)):
             self._spill()
@@ -380,7 +382,7 @@ class CudaCollection:
         self._counts.array += counts
 
     def _make_room(self, count: int, members: int) -> bool:
-        """Make room for more sets if there is any; return whether there is."""
+        """Allocate room for more sets if the memory allows; return whether it does."""
         memory = self._memory()
         if self._most_pairs(memory, count, 0) < members:
             return False
@@ -394,7 +396,7 @@ class CudaCollection:
         return True
 
     def _spill(self) -> None:
-        """Move the collection to host memory, where it stays from now on."""
+        """Move the collection to host memory for good."""
         self._host = HostSets()
         self._move_to_host(self.drawn)
         self._give_back()

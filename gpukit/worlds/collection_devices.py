@@ -1,4 +1,4 @@
-"""An RR collection drawn by several GPUs: the sets, seeds and counts of the CPU collection."""
+"""An RR collection drawn by several GPUs: the same sets, seeds and counts as the CPU collection."""
 
 from collections.abc import Sequence
 
@@ -12,18 +12,18 @@ from gpukit.worlds.reverse import NEVER, Ending, Reverse
 
 
 class MultiCudaCollection(CudaCollection):
-    """An RR collection drawn by several GPUs: they share the ids, and their sets move to the first GPU.
+    """An RR collection drawn by several GPUs: they divide the ids, and their sets move to the first GPU.
 
-    Edges that one GPU has no room for lie in parts on all of them.
+    Edges that do not fit on one GPU are split among all of them.
 
     Parameters
     ----------
     reverse, seed, first, sampler, memory, ending
-        As for :class:`CudaCollection`; ``memory`` counts for each GPU.
+        As for :class:`CudaCollection`; ``memory`` is per GPU.
     gpus : sequence of int
         CUDA device numbers, at least one; the first must be current.
     graphs : dict, optional
-        Graph arrays by GPU, of another collection.
+        Graph arrays by GPU, from another collection.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class MultiCudaCollection(CudaCollection):
         super().__init__(reverse, seed, first, sampler=sampler, memory=memory, graph=graph, ending=ending)
 
     def append(self, low: int, count: int, report: Report | None = None) -> None:
-        """Draw a part of the sets on each GPU, and number them on."""
+        """Draw a part of the sets on each GPU, and append them in order."""
         bounds = np.linspace(low, low + count, len(self._gpus) + 1).astype(np.int64)
         starts, counts = bounds[:-1].tolist(), np.diff(bounds).tolist()
         self._on_each(self._gpus, CudaCollection.append, self._parts, starts, counts)

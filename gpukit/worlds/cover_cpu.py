@@ -1,13 +1,13 @@
 """Greedy maximum coverage over an RR collection on the CPU (Numba). ``cover_cuda.py`` chooses the same seeds on a GPU.
 
 Only the elements in many sets can be chosen or count for the bound, so both work on *candidates*: the elements whose
-current count reaches a limit that leaves enough of them. An inverted index of the candidates finds the sets a seed
-covers, so that all seeds together cost about one pass over the collection. When counts have fallen so far that an
-element outside the candidates could matter, the candidates are chosen again; the result is exactly that of a pass over
-all elements.
+current count reaches a limit. The limit is low enough to leave enough candidates. An inverted index of the candidates
+finds the sets a seed covers, so all seeds together cost about one pass over the collection. When counts have fallen so
+far that an element outside the candidates could matter, the candidates are chosen again. The result is exactly that of
+a pass over all elements.
 
-Sets may be shared among workers. Each indexes and covers its own and counts by itself what they hold; an element's
-count is the sum, so that the choice does not depend on who has which.
+Several workers may share the sets. Each indexes and covers its own sets and keeps its own counts. An element's count is
+the sum over the workers, so the choice does not depend on how the sets are divided.
 """
 
 from collections import namedtuple
@@ -22,27 +22,27 @@ CANDIDATES_PER_SEED = 16
 MIN_CANDIDATES = 512
 
 LEVELS = 1 << 16
-"""Values that a limit is looked for among: those of counts, or of counts without their lowest bits."""
+"""Levels of a histogram of values; larger values lose their lowest bits."""
 
 NOTHING = np.empty(0, np.int64)
 
 
 class Worth(namedtuple("Worth", "bonus unit")):
-    """What elements count for: ``bonus`` of each (int64, or empty: nothing), and ``unit`` for each set they cover."""
+    """Values of elements: ``bonus`` of each (int64; empty: none), and ``unit`` for each set they cover."""
 
 
 PLAIN = Worth(NOTHING, 1)
 
 
 class Shares(NamedTuple):
-    """Which sets each worker has.
+    """How sets are divided among workers.
 
     Attributes
     ----------
     ranges : list of int64 array, shape (r, 2)
-        Of each worker the first set and the end of each of its ranges.
+        For each worker, the first set and the end of each of its ranges.
     counts : int32 array, shape (workers, elements)
-        In how many of its sets each element is; ends as the counts in uncovered ones.
+        In how many of a worker's sets each element is; ends as the counts in uncovered sets.
     each : callable
         Applies a function to all workers, as ``map`` does.
     """
@@ -52,11 +52,11 @@ class Shares(NamedTuple):
     each: Callable[[Callable[[int], Any], Iterable[int]], Iterable[Any]]
 
     def do(self, work: Callable[[int], Any]) -> list[Any]:
-        """Return what each worker returns."""
+        """Apply a function to all workers and return the list of results."""
         return list(self.each(work, range(len(self.ranges))))
 
     def totals(self) -> np.ndarray:
-        """Return in how many uncovered sets each element is (int32)."""
+        """Return the number of uncovered sets that hold each element (int32)."""
         return self.counts[0] if len(self.counts) == 1 else self.counts.sum(axis=0, dtype=np.int32)
 
 
@@ -66,13 +66,13 @@ def undivided(offsets: np.ndarray, counts: np.ndarray) -> Shares:
 
 
 def all_sets(offsets: np.ndarray) -> np.ndarray:
-    """Return the one range, int64 (1, 2), that all sets are."""
+    """Return the one range, int64 (1, 2), of all sets."""
     return np.array([[0, len(offsets) - 1]])
 
 
 @njit
 def count(offsets, members, ranges, counts):
-    """Add to counts in how many sets of these ranges each element is."""
+    """Add to ``counts`` the number of sets in these ranges that hold each element."""
     for start, end in ranges:
         for j in range(offsets[start], offsets[end]):
             counts[members[j]] += 1
@@ -107,7 +107,7 @@ def _limit(counts, worth, pool, blocked, target):
 
 @njit
 def _candidates(counts, worth, pool, blocked, limit):
-    """Return the unblocked elements of ``pool`` worth >= limit."""
+    """Return the unblocked elements of ``pool`` whose value reaches the limit."""
     bonus, unit = worth.bonus, worth.unit
     chosen = np.empty(len(pool), np.int32)
     size = 0
@@ -120,9 +120,10 @@ def _candidates(counts, worth, pool, blocked, limit):
 
 @njit
 def invert(offsets, members, ranges, covered, counts, candidates, slot):
-    """Return the uncovered sets of each candidate in ranges of sets, end to end, with their starts.
+    """Return the uncovered sets of each candidate in ranges of sets, concatenated, with the start of each list.
 
-    ``counts`` are those of the uncovered sets in these ranges, ``slot`` says where each element is among candidates.
+    ``counts`` are those of the uncovered sets in these ranges; ``slot`` is the position of each element among the
+    candidates, or -1.
     """
     starts = np.zeros(len(candidates) + 1, np.int64)
     for c in range(len(candidates)):
@@ -140,17 +141,18 @@ def invert(offsets, members, ranges, covered, counts, candidates, slot):
     return starts, sets
 
 
-# Algorithm 7 for one element, with an index in place of lines 1 to 10, and algorithm 1, line 9.
 @njit
 def cover(starts, sets, c, offsets, members, covered, counts):
-    """Cover the sets of entry ``c`` of an index, take their members out of the counts, return how many were new.
+    """Cover the sets of entry ``c`` of an index, subtract their members from the counts, return how many were new.
+
+    Algorithm 7 for one element, with an index instead of lines 1 to 10, and algorithm 1, line 9.
 
     Parameters
     ----------
     starts : int64 array, shape (c + 1,)
         Start of each entry, a vertex or candidate, in ``sets``.
     sets : int32 array
-        The sets that hold each entry, end to end.
+        The sets that hold each entry, concatenated.
     c : int
     offsets : int64 array, shape (sets + 1,)
         Start of each set in ``members``.
@@ -174,7 +176,7 @@ def cover(starts, sets, c, offsets, members, covered, counts):
 def _largest(values, round_of, t, k, blocked, candidates, room):
     """Return the sum of the k largest values of candidates of round t, and the k-th of them (-1 if there are fewer).
 
-    What was chosen, and so is blocked, adds nothing more. ``room`` is for as many as there are candidates.
+    Chosen elements are blocked and add nothing more. ``room`` is working space with one place per candidate.
     """
     size = 0
     for c in range(len(candidates)):
@@ -191,10 +193,10 @@ def _largest(values, round_of, t, k, blocked, candidates, room):
 
 @njit
 def _part(values, size, place):
-    """Move what is lower than the value at ``place`` in order before it, what is higher behind it.
+    """Partition values: those below the value at ``place`` in sorted order before it, those above it behind.
 
-    Source: Hoare, "Algorithm 65: Find", CACM 1961. ``np.partition`` does the same, and takes Numba four
-    seconds to compile.
+    Source: Hoare, "Algorithm 65: Find", CACM 1961. ``np.partition`` does the same, but takes Numba four seconds to
+    compile.
     """
     low, high = 0, size - 1
     while low < high:
@@ -219,7 +221,7 @@ def _part(values, size, place):
 
 @njit
 def _idle(counts, worth, blocked, n, rounds, k):
-    """Return, of each round, the k unblocked elements in no set that count for most; of equals the lower ones."""
+    """Return, for each round, the k unblocked elements in no set with the highest bonus; ties go to lower elements."""
     bonus = worth.bonus
     found, values = np.empty(k * rounds, np.int32), np.empty(k, np.int64)
     end = 0
@@ -243,11 +245,12 @@ def _idle(counts, worth, blocked, n, rounds, k):
 
 @njit
 def _look(counts, worth, candidates, round_of, quota, blocked, bounds, k, limit, values, room):
-    """Return the lowest of the candidates of the highest value that may be chosen, and that value.
+    """Return the first candidate of the highest value that may be chosen, that value, and the terms of the bound.
 
-    And, where bounds are asked for, the sum of the k largest values of every round, and whether no element that is no
-    candidate, and so is worth less than the limit, can be among these. ``counts`` are those of each worker, ``values``
-    and ``room`` are for as many as there are candidates. Source: algorithm 1, line 7; OPIM-C, section 5.
+    The third result is the sum of the k largest values of every round, -1 unless ``bounds``. The fourth says whether
+    this sum is exact: no element outside the candidates, with a value below the limit, can be among the k largest of
+    its round. ``counts`` has one row per worker; ``values`` and ``room`` have one place per candidate. Source:
+    algorithm 1, line 7; OPIM-C, section 5.
     """
     bonus, unit = worth.bonus, worth.unit
     best, highest = -1, np.int64(-1)
@@ -283,25 +286,25 @@ def greedy(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Choose up to k elements in each round greedily; ties go to the lower element.
 
-    An element is worth what it counts for by itself, and the sets that it newly covers.
+    The marginal value of an element is its bonus plus the value of the sets that it newly covers.
 
     Parameters
     ----------
     offsets : int64 array, shape (s + 1,)
     members : int32 array, shape (offsets[-1],)
-        The sets, end to end; an element at most once in a set.
+        The sets, concatenated; an element occurs at most once in a set.
     shares : Shares
-        Who works on which sets; of n * rounds elements. Its counts are taken over.
+        How the sets are divided among workers; n * rounds elements. Its counts are modified.
     n, rounds, k : int
         Vertices, rounds, seeds in each round (a partition matroid); 1 <= k <= n.
     forced : int32 array
         Elements chosen first, in this order; at most k in a round.
     blocked : bool array, shape (n * rounds,)
-        Elements never chosen. Taken over.
+        Elements never chosen. Modified.
     bounds : bool
         Whether to sum the k largest marginal values before each choice after the forced ones, and after the last.
     worth : Worth
-        ``PLAIN``: the sets alone.
+        ``PLAIN``: covered sets alone.
 
     Returns
     -------
@@ -309,7 +312,7 @@ def greedy(
     gains : int64 array
         Sets each seed newly covered.
     largest : int64 array, shape (len(seeds) + 1,)
-        Sums of the k largest marginal values of every round given the first i seeds; -1 where not asked for.
+        Sums of the k largest marginal values of every round given the first i seeds; -1 where not requested.
     """
     covered = np.zeros(len(offsets) - 1, np.bool_)
     slot = np.full(n * rounds, -1, np.int32)
@@ -339,8 +342,8 @@ def greedy(
         slot[forced] = -1
     target = max(MIN_CANDIDATES, CANDIDATES_PER_SEED * k * rounds)
     totals = shares.totals()
-    # An element in no set counts for the same ever after. So of those no others than the best are chosen, at most k, or
-    # then among the k largest.
+    # The value of an element in no set never changes. So only the best of these can be chosen (at most k), or be among
+    # the k largest after that.
     idle = _idle(totals, worth, blocked, n, rounds, 2 * k)
     pool = np.concatenate([np.flatnonzero(totals > 0).astype(np.int32), idle])
     pool.sort()
@@ -376,9 +379,9 @@ def coverage(offsets, members, ranges, is_seed, prefix):
     offsets, members
         The sets.
     ranges : int64 array, shape (r, 2)
-        Those to look at.
+        The ranges to count.
     is_seed : int32 array, shape (n * rounds,)
-        Position of an element in the sequence, or ``prefix`` for others.
+        Position of an element in the sequence, or ``prefix`` for all other elements.
     prefix : int
         Length of the sequence.
 

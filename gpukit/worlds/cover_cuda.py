@@ -1,9 +1,9 @@
 """Greedy maximum coverage over an RR collection on a GPU: the seeds of ``cover_cpu.py``, in one launch.
 
-The same idea and the same steps: only *candidates*, elements in many sets, can be chosen, and an inverted index of them
-finds the sets that a seed covers; when counts have fallen so far that another element could matter, the candidates are
-chosen again, and a new *epoch* begins (``candidates_cuda.py``). Where even that does not suffice (all sets are covered,
-or too many elements are equally frequent) the kernel says ``INCOMPLETE`` and the host chooses instead.
+It takes the same steps. Only *candidates*, elements in many sets, can be chosen. An inverted index of the candidates
+finds the sets that a seed covers. When counts have fallen so far that another element could matter, a new *epoch*
+begins: the candidates are chosen again (``candidates_cuda.py``). This may not suffice, if all sets are covered or too
+many elements are equally frequent. Then the kernel reports ``INCOMPLETE`` and the host chooses instead.
 """
 
 from collections import namedtuple
@@ -32,21 +32,21 @@ LOSSES = 8
 """Candidates whose losses a thread loads before it uses the first."""
 
 STATUS, CONTROL = 0, CONTROL_EPOCH + EPOCHS
-"""Places in ``control``: the outcome; its length."""
+"""Places in ``control``: the outcome. Its length."""
 
 RUNNING, DONE, INCOMPLETE = 0, 1, 2
 
 WARP_SETS, BLOCK_SETS = 0, 1
-"""Places in ``todo``: new sets that warps take, and that the block takes."""
+"""Places in ``todo``: new sets for warps, and new sets for the whole block."""
 
 VALUE, FIRST = 0, 1
-"""Places in ``best``."""
+"""Places in ``best``: the highest value, and the first candidate that has it."""
 
 BEGIN, END = 0, 1
-"""Places of the bounds of a list in ``few``."""
+"""Places of a list's bounds in ``few``."""
 
 LARGE_SET = 256
-"""Members above which a whole block takes a set instead of a warp."""
+"""Members above which a whole block processes a set instead of a warp."""
 
 
 class Sets(namedtuple("Sets", "starts sizes size entries used counts whole")):
@@ -57,7 +57,7 @@ class Sets(namedtuple("Sets", "starts sizes size entries used counts whole")):
     starts, sizes : int64 and int32 arrays
         First member and size of each set.
     size : int
-        How many sets count: those numbered below it.
+        Number of sets to choose from: those numbered below it.
     entries : int64 array
         set << 32 | element for each member.
     used : int
@@ -83,9 +83,9 @@ class DeviceQuery(namedtuple("DeviceQuery", "n rounds k forced state target boun
     bounds : bool
         Whether to fill ``largest``.
     bonus : int32 array, shape (n,) or (0,)
-        What each element counts for besides the sets it covers; empty: nothing.
+        Value of each element besides the sets it covers; empty: none.
     unit : int
-        What a set counts for; values stay below 2**31.
+        Value of a set; values stay below 2**31.
     """
 
 
@@ -97,17 +97,18 @@ class Work(
     Attributes
     ----------
     remaining : int32 array, shape (n * rounds,)
-        Uncovered sets that hold each element, at the begin of an epoch.
+        Uncovered sets that hold each element, at the start of an epoch.
     histogram : int32 array, shape (BUCKETS * EPOCHS,)
     candidates : int32 array, shape (MAX_CANDIDATES,)
     marks, parts : int64 arrays, shape (⌈n * rounds / 32⌉,)
-        Bits of the candidates (``candidates_cuda.py``), and their sums in each part of the words that a block takes.
+        Bits of the candidates (``candidates_cuda.py``), and their sums in each part of the words that a block
+        processes.
     list_start, list_end : int64 arrays, shape (MAX_CANDIDATES,)
         Bounds of each candidate's sets in ``inverted``.
     inverted : int32 array, shape (used,)
     covered : int32 array, shape (>= size,)
     taken : int32 array, shape (4, MAX_CANDIDATES)
-        Sets that the candidates lose by the last seed, in the row of its number modulo 4.
+        Sets that the candidates lose to the last seed, in the row of the seed's number modulo 4.
     snapshot : int32 array, shape (k * rounds + 1, MAX_CANDIDATES)
         Values of the candidates before each seed.
     """
@@ -118,7 +119,7 @@ class Answer(namedtuple("Answer", "seeds gains largest")):
 
 
 class Thread(namedtuple("Thread", "tid block_size block blocks thread threads")):
-    """Where a thread stands: in its block of so many threads, its block in the grid, and in the whole grid."""
+    """Position of a thread in its block, of the block in the grid, and of the thread in the grid."""
 
 
 class Shared(namedtuple("Shared", "current local quota best sums todo_start todo_size todo few")):
@@ -127,30 +128,29 @@ class Shared(namedtuple("Shared", "current local quota best sums todo_start todo
     Attributes
     ----------
     current : int32 array, shape (MAX_CANDIDATES,)
-        Value of each candidate, below zero once it is chosen; every block has all of them.
+        Value of each candidate, below zero once it is chosen; every block has a full copy.
     local : int32 array, shape (BUCKETS,)
-        Histograms; candidates of each round that reach the limit.
+        Histograms; later the number of candidates of each round that reach the limit.
     quota : int32 array, shape (BUCKETS,)
-        Seeds that each round may still get.
+        Number of seeds that each round may still get.
     best : int32 array, shape (2,)
         The highest value, and the first candidate that has it.
     sums : int64 array, shape (BLOCK,)
     todo_start, todo_size : int64 and int32 arrays, shape (BLOCK,)
-        New sets: those of warps from the front, those of the block from the back.
+        New sets: those for warps from the front, those for the block from the back.
     todo : int32 array, shape (2,)
-        How many these are. Of 32 bits, as a multiprocessor adds 64 bits by trying again and again.
+        Numbers of these sets. They have 32 bits, because a multiprocessor does 64-bit atomic adds by retrying.
     few : int64 array, shape (2,)
-        The bucket of the candidates; the bounds of the list of a seed's sets.
+        The bucket of the candidates; later the bounds of the list of a seed's sets.
     """
 
 
-# OPIM-C, section 5: the terms of the bound. Afterwards ``largest`` is the sum of a prefix's k largest marginal counts.
 @device
 def _largest(snapshot, row, candidates, total, n, rounds, round_, k, block):
     """Return the sum of the k largest values of a snapshot row in a round, or of all if there are fewer; one block.
 
-    The k-th largest value is found bit by bit; it is 0 if there are fewer. What the block holds of candidates and
-    threads is overwritten.
+    The k-th largest value is found bit by bit; it is 0 if there are fewer values. The block's ``current``, ``local``
+    and ``sums`` are overwritten. Source: OPIM-C, section 5, the terms of the bound.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     values, reached, kth = block.current, block.local, int32(0)
@@ -179,9 +179,9 @@ def _largest(snapshot, row, candidates, total, n, rounds, round_, k, block):
     return result
 
 
-# Afterwards, and after a barrier, no set is covered and each round may get k seeds.
 @step
 def _clear(me, sets, query, work, quota):
+    """Clear the state; after it and a barrier, no set is covered and each round may get k seeds."""
     tid, block_size = me.tid, me.block_size
     thread, threads = me.thread, me.threads
     s = thread
@@ -194,12 +194,15 @@ def _clear(me, sets, query, work, quota):
         quota[b] = query.k
 
 
-# Algorithm 7, line 14, and algorithm 1, line 7. Afterwards the block's counts are those of the sets that the seeds so
-# far do not cover, and, after a barrier, ``local`` counts the candidates of each round that reach the limit. Returns
-# the highest value of a thread's candidates, and the first that has it. A thread asks for several losses before it
-# looks at one: else each subtraction waits for memory. Block 0 clears the row of losses of the seed after next.
 @step
 def _best_of_thread(me, query, work, block, pick, limit, total):
+    """Update the counts; return the highest value of a thread's candidates, and the first candidate that has it.
+
+    Algorithm 7, line 14, and algorithm 1, line 7. Afterwards the block's counts are those of the sets that no seed
+    covers yet. After a barrier, ``local`` counts the candidates of each round that reach the limit. A thread loads
+    several losses before it uses the first; otherwise each subtraction waits for memory. Block 0 clears the losses of
+    the seed after next.
+    """
     tid, block_size, unit = me.tid, me.block_size, int32(query.unit)
     row, losses = work.taken[(pick - 1) & 3], cuda.local.array(LOSSES, int32)
     highest, first, reaching = int32(0), int32(0), int32(0)
@@ -230,11 +233,14 @@ def _best_of_thread(me, query, work, block, pick, limit, total):
     return highest, first
 
 
-# Algorithm 1, line 7. Returns the next seed, and whether it is one for certain: no other element can be chosen, or be
-# among the k largest of a round. Afterwards ``few`` has the bounds of its list, which is on its way for each thread's
-# best while the block finds out whose is the best of all: the lower candidate, hence the lower id, among equals.
 @step
 def _next_choice(me, query, work, block, pick, limit, total):
+    """Return the next seed, and whether it is final.
+
+    Algorithm 1, line 7. The seed is final if no element outside the candidates can be chosen or be among the k largest
+    of a round. Ties go to the lower candidate, hence the lower id. Afterwards ``few`` has the bounds of the seed's
+    list. Each thread loads the bounds for its own best candidate early, while the block finds the best of all.
+    """
     forced, few, best = query.forced, block.few, block.best
     highest, first = _best_of_thread(me, query, work, block, pick, limit, total)
     begin, end = int64(0), int64(0)
@@ -262,9 +268,9 @@ def _next_choice(me, query, work, block, pick, limit, total):
     return c, enough
 
 
-# Algorithm 1, lines 8 and 9. Afterwards, and after a barrier, a candidate is a seed, and will not be one again.
 @step
 def _note_choice(me, query, work, block, answer, pick, c):
+    """Record a seed; after it and a barrier, the candidate cannot be chosen again (algorithm 1, lines 8 and 9)."""
     if me.thread == 0:
         answer.seeds[pick] = work.candidates[c]
         answer.gains[pick] = block.current[c]
@@ -274,10 +280,12 @@ def _note_choice(me, query, work, block, answer, pick, c):
             block.quota[work.candidates[c] // query.n] -= 1
 
 
-# Algorithm 7, lines 1 to 18, for the sets of one list. Afterwards, and after a grid barrier, they are covered, and
-# the row of ``taken`` of this seed has what each candidate lost.
 @step
 def _cover(me, sets, work, block, pick):
+    """Cover the sets of one list (algorithm 7, lines 1 to 18).
+
+    After it and a grid barrier, they are covered, and this seed's row of ``taken`` has the loss of each candidate.
+    """
     tid, block_size = me.tid, me.block_size
     todo = block.todo
     base, end = block.few[BEGIN], block.few[END]
@@ -313,9 +321,9 @@ def _cover(me, sets, work, block, pick):
         base += me.threads
 
 
-# Block b sums the k largest marginal counts of prefix b, in each round.
 @step
 def _sum_largest(query, work, block, first_row, last_row, total, largest):
+    """Sum the k largest marginal counts in each round; block b owns prefix b."""
     for row in range(first_row + cuda.blockIdx.x, last_row, cuda.gridDim.x):
         sum_ = int64(0)
         for t in range(query.rounds):
@@ -334,15 +342,18 @@ ANSWER = group(Answer, _i64, _i64, _i64)
 
 @kernel((SETS, QUERY, WORK, ANSWER, _i64), max_registers=64)
 def greedy(sets, query, work, answer, control):
-    """Choose seeds greedily; cooperative, any grid. Returns what :func:`gpukit.worlds.cover_cpu.greedy` does.
+    """Choose seeds greedily; cooperative, any grid; the same result as :func:`gpukit.worlds.cover_cpu.greedy`.
 
-    For each choice of candidates: copies the counters, or counts the sets that are not covered (one pass over the
-    members, an atomic add each); a histogram of counts, the candidates, and their inverted index (one pass over the
-    members, 8 bytes and a bit each); then for each seed one grid barrier: every block keeps the candidates' counts in
-    its shared memory and finds the highest for itself; a warp owns a newly covered set (a block a large one) and takes
-    the candidates in it out of the counts, in ``taken``, from where all blocks read them after the barrier. All seeds
-    together cost about one pass over the members, with an atomic add for each candidate. Last, block b sums the k
-    largest marginal counts of prefix b.
+    Each epoch copies the counters, or counts the uncovered sets (one pass over the members, one atomic add each). It
+    then makes a histogram of the counts, the candidates, and their inverted index (one pass over the members, 8 bytes
+    and a bit each).
+
+    Each seed needs one grid barrier. Every block keeps the candidates' counts in its shared memory and finds the
+    highest by itself. A warp owns a newly covered set; a block owns a large one. It adds the candidates in the set to
+    ``taken``; after the barrier, all blocks subtract these losses. All seeds together cost about one pass over the
+    members, with one atomic add for each candidate.
+
+    At the end of each epoch, block b sums the k largest marginal counts of prefix b.
 
     Parameters
     ----------
@@ -357,7 +368,7 @@ def greedy(sets, query, work, answer, control):
     thread, threads = cuda.grid(1), cuda.gridsize(1)
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     me = Thread(tid, block_size, cuda.blockIdx.x, cuda.gridDim.x, thread, threads)
-    # A line for each array: the simulator tells shared arrays apart by the line that makes them.
+    # One line per array: the simulator tells shared arrays apart by the line that creates them.
     block = Shared(
         cuda.shared.array(MAX_CANDIDATES, int32),
         cuda.shared.array(BUCKETS, int32),
@@ -415,8 +426,8 @@ def greedy(sets, query, work, answer, control):
 def coverage(sets, seeds, position, earliest, totals):
     """Count the sets that the first i seeds cover; cooperative, any grid.
 
-    A thread owns members one by one: 8 bytes and the position of the element read, an atomic minimum where it is a
-    seed.
+    A thread owns members one by one. It reads 8 bytes and the position of the element, and does an atomic minimum if
+    the element is a seed.
 
     Parameters
     ----------

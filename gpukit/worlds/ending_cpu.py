@@ -8,26 +8,26 @@ from gpukit.device.compiled import njit
 from gpukit.worlds.reverse import ORDER_BIT
 
 ORDERS = 256 >> ORDER_BIT
-"""Of members that wait to be expanded those of the highest order go first (``Ending.marks``)."""
+"""Number of orders; the waiting members of the highest order are expanded first (``Ending.marks``)."""
 
 
 class Early(namedtuple("Early", "met sizes over top elements owners")):
-    """Of each set of a batch whose sets may end early, and of the members that wait in it.
+    """State of a batch whose sets may end early: of its sets, and of the members to be expanded.
 
     Attributes
     ----------
     met, sizes, over : uint8, int64 and bool arrays, shape (sets,)
-        Marks of a set's members, their number, and whether it ended.
+        Marks of a set's members, their number, and whether the set has ended.
     top : int64 array, shape (ORDERS,)
-        The pair of each order that was found last among those that wait, -1 for none; ``link`` has the one before it.
+        The last pair found of each order, among those to be expanded, -1 for none; ``link`` has the one before it.
     elements, owners : int32 arrays
-        The pairs that are expanded together.
+        The pairs that are expanded in one group.
     """
 
 
 @njit
 def make_early(sets, group):
-    """Return the working space of a batch of so many sets at most, and groups of so many pairs."""
+    """Return the working space for batches of at most ``sets`` sets and groups of at most ``group`` pairs."""
     return Early(
         np.empty(sets, np.uint8), np.empty(sets, np.int64), np.empty(sets, np.bool_), np.empty(ORDERS, np.int64),
         np.empty(group, np.int32), np.empty(group, np.int32),
@@ -36,7 +36,7 @@ def make_early(sets, group):
 
 @njit
 def note_member(samples, vertex, owner, pair, link, early):
-    """Note that a set has a vertex, and whether that ends it; the pair waits to be expanded."""
+    """Add a vertex to a set, and end the set if it meets its condition; the pair waits to be expanded."""
     mark = samples.marks[min(vertex, len(samples.marks) - 1)]
     early.met[owner] |= mark
     early.sizes[owner] += 1
@@ -49,7 +49,7 @@ def note_member(samples, vertex, owner, pair, link, early):
 
 @njit
 def begin(samples, elements, owners, used, link, early):
-    """Start a batch of which no set has more than its root."""
+    """Start a batch in which each set has only its root."""
     early.met[:], early.sizes[:], early.over[:], early.top[:] = 0, 0, False, -1
     for j in range(used):
         note_member(samples, elements[j], owners[j], j, link, early)
@@ -57,7 +57,7 @@ def begin(samples, elements, owners, used, link, early):
 
 @njit
 def next_group(elements, owners, link, group, early):
-    """Take at most ``group`` pairs, of sets that go on and of one order, the highest there is; return their number."""
+    """Take at most ``group`` pairs of the highest order that waits, of sets that go on; return their number."""
     size = 0
     for order in range(ORDERS - 1, -1, -1):
         pair = early.top[order]
@@ -74,14 +74,14 @@ def next_group(elements, owners, link, group, early):
 
 @njit
 def drop(samples, elements, owners, used, batch, over):
-    """Leave of sets that ended early only the member that stands for them; return the pairs that there are then."""
+    """Replace each set that ended early by its representative, if there is one; return the number of pairs left."""
     left = 0
     for j in range(used):
         if not over[owners[j]]:
             elements[left], owners[left] = elements[j], owners[j]
             left += 1
     if samples.representative >= 0:
-        # There is room: these sets had a pair at least, their root's.
+        # There is room: each of these sets had at least one pair, that of its root.
         for i in range(batch):
             if over[i]:
                 elements[left], owners[left] = samples.representative, i

@@ -1,4 +1,4 @@
-"""RR collections on whatever device was chosen."""
+"""RR collections on the chosen device."""
 
 from gpukit.device.select import Device
 from gpukit.worlds.collection import Collection, CpuCollection, Sampler
@@ -26,11 +26,11 @@ def make_collection(
     first : int
         First sample id.
     device : Device, optional
-        Where the sets are drawn and kept; one CPU thread if not given. The CUDA part is imported only for a GPU.
+        The device that draws and keeps the sets; one CPU thread if not given. CUDA modules are imported only for a GPU.
     sampler : Sampler, optional
-        What draws on a GPU instead of the samplers of this package.
+        Draws on a GPU instead of the samplers of this package.
     share_graph_with : Collection, optional
-        A collection of the same graph on the same device, whose copy of the graph is used again.
+        A collection of the same graph on the same device; its copy of the graph is reused.
     ending : Ending
         When sets end early.
     """

@@ -1,4 +1,4 @@
-"""A graph made ready for reverse sampling: model, sampler, rounds and root weights, in arrays both devices read."""
+"""A graph prepared for reverse sampling: model, sampler, rounds and root weights, in arrays for both devices."""
 
 from collections import namedtuple
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from gpukit.worlds.tables import build_per_edge_tables, build_tables, equal_rows
 from gpukit.worlds.trivial import ONE, kept_mass, singleton_by_edges, singleton_by_rows, singleton_of_sums
 
 NO_ACCEPT = np.zeros(1, np.uint32)
-"""For kernels that need no table: they tell it by its single entry, so :func:`prepare` gives every table more."""
+"""For kernels that need no table, which they detect by its single entry; so :func:`prepare` gives every table more."""
 
 NO_ROOTS = np.zeros(0, np.uint64)
 NO_MARKS = np.zeros(0, np.uint8)
@@ -28,7 +28,7 @@ MAX_ROUNDS = 255
 class SamplerTables(
     namedtuple("SamplerTables", "rows indices accept thresholds lt_kind lt_constant lt_prefix roots n rounds")
 ):
-    """What a sampler reads of a graph, in host memory or on a GPU.
+    """The arrays of a graph that a sampler reads, in host memory or on a GPU.
 
     Attributes
     ----------
@@ -46,32 +46,32 @@ class SamplerTables(
 
 
 class Samples(namedtuple("Samples", "seed tag root_tag first size kept marks all_marks representative limit")):
-    """Which samples are drawn: the user's seed, the streams of coins and roots, the first sample id, and how many.
+    """A request for samples: the user's seed, the streams of coins and roots, the first sample id, and their number.
 
-    ``kept``: on the CPU whether trivial ones are left out; for a kernel the kept ids, as int64 counted from the first,
-    or none where all are drawn. The last four are an :class:`Ending`; there are no marks where sets do not end early.
+    ``kept``: on the CPU, whether trivial sets are left out. For a kernel, the kept ids as int64 relative to the first;
+    empty if all are drawn. The last four fields are an :class:`Ending`; there are no marks if sets never end early.
     """
 
 
 ORDER_BIT = 6
-"""Bits of a mark below are marks of members, those from it on an order."""
+"""The bits of a mark below this bit are marks of members; the bits from it on are an order."""
 
 
 class Ending(NamedTuple):
-    """When a set need not be drawn to its end; one round only.
+    """When a set may end early; one round only.
 
-    A set ends once its members have every bit of ``all_marks`` among their marks, or are more than ``limit``. Whether
-    that happens does not depend on the order of the search, and nothing else is kept of such a set.
+    A set ends once its members' marks have every bit of ``all_marks``, or once it has more than ``limit`` members. This
+    does not depend on the order of the search. Nothing else is kept of a set that ended.
 
     Attributes
     ----------
     marks : uint8 array, shape (n,), or (1,) where those of all vertices are the same
-        Of each vertex: bits of ``all_marks``, and from ``ORDER_BIT`` on how soon such a member is to be expanded where
-        the sampler can choose, the largest first.
+        For each vertex, bits of ``all_marks``. The bits from ``ORDER_BIT`` on say how soon such a member is expanded,
+        if the sampler can choose: the largest first.
     all_marks : int
         1 to 2**ORDER_BIT - 1.
     representative : int
-        The vertex that a set which ended has as its only member; -1: it has none.
+        The vertex that becomes the only member of a set that ended; -1: the set has no member.
     limit : int
         In [1, n].
     """
@@ -83,12 +83,12 @@ class Ending(NamedTuple):
 
 
 NEVER = Ending(NO_MARKS, 0, -1, 0)
-"""Sets do not end early."""
+"""For sets that never end early."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reverse:
-    """What a sampler reads; see :func:`prepare`.
+    """The input of a sampler; see :func:`prepare`.
 
     Attributes
     ----------
@@ -97,8 +97,8 @@ class Reverse:
     model, sampler : str
         ``ic`` or ``lt``; ``skip`` or ``scan``.
     rows, accept, thresholds
-        Sampling tables (:func:`gpukit.worlds.tables.build_tables`); under LT one row a vertex, and the rest unused.
-        ``accept`` has one entry where no row needs it, else two or more.
+        Sampling tables (:func:`gpukit.worlds.tables.build_tables`); under LT one row per vertex, and the rest unused.
+        ``accept`` has one entry if no row needs it, else two or more.
     indptr : int64 array, shape (n + 1,)
         Row starts of the in-edges.
     indices : int32 array, shape (m,)
@@ -108,7 +108,7 @@ class Reverse:
     roots : uint64 array
         Prefix sums of the root weights, or empty for uniform roots.
     singleton : uint64 array, shape (n,), or None
-        Where trivial sets are left out, the chance that no in-edge of a vertex is live, times 2**63 (``trivial.py``).
+        If trivial sets are left out: the probability that no in-edge of a vertex is live, times 2**63 (``trivial.py``).
     """
 
     n: int
@@ -133,35 +133,35 @@ class Reverse:
 
     @property
     def mass(self) -> int:
-        """What the share of covered sets is multiplied with to give a spread: n, or the sum of the root weights."""
+        """The spread at which all sets are covered: n, or the sum of the root weights."""
         return self.n if len(self.roots) == 0 else int(self.roots[-1])
 
     @cached_property
     def gamma(self) -> int:
-        """What the share of covered sets that are not trivial is multiplied with, times 2**63; all where all count."""
+        """Γ times 2**63: the spread at which all non-trivial sets are covered; ``mass`` * 2**63 if all sets count."""
         if self.singleton is None:
             return self.mass * ONE
         return kept_mass(self.singleton, np.diff(self.roots, prepend=np.uint64(0)) if len(self.roots) else None)
 
     def ids_for(self, sets: int) -> int:
-        """Return how many sample ids will hardly give fewer sets."""
+        """Return a number of sample ids that is very likely to give at least ``sets`` sets."""
         if self.singleton is None or sets < 1:
             return sets
         expected = sets * self.mass * ONE // max(1, self.gamma)
         return expected + expected // 64 + 64
 
     def sets_of(self, ids: int) -> int:
-        """Return how many sets so many sample ids give on average, rounded up."""
+        """Return the expected number of sets of ``ids`` sample ids, rounded up."""
         return -(-ids * self.gamma // (self.mass * ONE))
 
     @property
     def stream(self) -> Stream:
-        """The stream of the coins."""
+        """The random stream of the coins."""
         return Stream.IC if self.model == "ic" else Stream.LT
 
     @property
     def tables(self) -> SamplerTables:
-        """What a sampler on the CPU reads."""
+        """The tables for a sampler on the CPU."""
         return SamplerTables(*(getattr(self, name) for name in SamplerTables._fields))._replace(
             lt_constant=np.uint64(self.lt_constant)
         )
@@ -195,7 +195,7 @@ def prepare(
     root_weights: np.ndarray | None = None,
     kept: bool = False,
 ) -> Reverse:
-    """Make a graph ready for reverse sampling.
+    """Prepare a graph for reverse sampling.
 
     Parameters
     ----------
@@ -204,15 +204,16 @@ def prepare(
     model : str
         ``ic`` or ``lt``.
     sampler : str
-        ``skip`` draws how many in-edges are live, ``scan`` one number per edge (IC) or a search in prefix sums (LT).
+        ``skip`` draws the number of live in-edges; ``scan`` draws one number per edge (IC) or searches in prefix sums
+        (LT).
     tables : dict of arrays, optional
-        The result of :func:`gpukit.worlds.tables.build_tables`, if at hand.
+        The result of :func:`gpukit.worlds.tables.build_tables`, if available.
     rounds : int
         Reverse searches from each root, 1 to 255 (multi-round influence maximisation).
     root_weights : int64 array, shape (n,), optional
         Weight of each vertex as a root, >= 0, with a positive sum below 2**63; uniform if not given.
     kept : bool
-        Whether sets that are nothing but their root are left out; for one round and the sampler ``skip``.
+        Whether to leave out trivial sets, which contain only their root; for one round and the sampler ``skip``.
 
     Raises
     ------
@@ -247,7 +248,7 @@ def prepare(
         elif tables is None:
             tables = build_tables(graph)
         indices = tables.get("indices", indices)
-        if "accept" in tables:  # one entry would mean that there is no such table
+        if "accept" in tables:  # one entry would mean that there is no table
             accept = tables["accept"] if graph.m > 1 else np.resize(tables["accept"], 2)
     else:
         check_lt(graph)
@@ -268,7 +269,7 @@ def prepare(
 
 
 def _singleton(graph: Graph, reverse: Reverse) -> np.ndarray:
-    """Return the chance that no in-edge of a vertex is live, times 2**63: that which the sampler's numbers give."""
+    """Return the probability, times 2**63, that no in-edge of a vertex is live, by the sampler's integer numbers."""
     degrees = np.diff(reverse.indptr).astype(np.uint64)
     if reverse.lt_kind == LT_CASCADE:
         return singleton_of_sums(np.where(degrees > 0, np.uint64(1 << 32), np.uint64(0)))

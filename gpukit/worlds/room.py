@@ -1,42 +1,44 @@
-"""Device memory of the RR collections of a graph on one GPU: what is alive at once, and what a batch may take.
+"""Device memory of the RR collections of a graph on one GPU: what coexists, and how much a batch may take.
 
-All quantities are bytes. The budget B is ``SHARE`` of what is free when the graph's own arrays lie there; the rest is
-for what grows with the number of seeds, and for the gaps that an allocator leaves. The k collections of a graph (two of
-OPIM-C, more where several GPUs draw) divide what none of them holds yet, so that all may grow at the same time::
+All quantities are bytes. The budget B is ``SHARE`` of the memory that is free once the graph's own arrays are there.
+The rest is for memory that grows with the number of seeds, and for the allocator's gaps. The k collections of a graph
+(two of OPIM-C, more if several GPUs draw) divide the unused part of B equally, so that all may grow at the same time::
 
     own    = 8 E + 12 S + 4 n         entries (E places), start and size of a set (S places), counters (n elements)
     spare  = (B - sum of all own) / k
-    memory = own + spare - 8 n        less the counters and the copy that a batch goes back to
+    memory = own + spare - 8 n        without the counters, and their copy that restores them if a batch fails
 
-Of a collection with U members, a batch of p pairs that makes T sets has at once, with [...] 1 where true, else 0:
+A collection with U members draws a batch of p pairs, after which it has T sets. These bytes are needed at once, where
+[...] is 1 if true, else 0:
 
     drawing:   8 E + [U + p > E] 8 C + 12 S + [T > S] 12 T + PAIR p             <= memory
     selecting: 8 C + 4 (U + p) + (12 + 4) max(S, T)                             <= memory
 
-where C >= U + p, the places of the entries afterwards, is E if that is enough. While they grow, old and new are there
-at once. PAIR is what the sampler takes while it draws: 8 for the queue, 4 for ranks and up to 32 for hash tables, or 40
-for the logs of walks; the sampler of gIM makes its bitmaps and lists as large as that. A selection takes 4 for each
-member (inverted index) and 4 for each set (covered, or earliest where it judges) while it runs. The sets of a
-collection in host memory are those of a batch; to have room for them, p is first found without.
+C >= U + p is the number of places of the entries afterwards; it is E if that is enough. While arrays grow, the old and
+the new array coexist. PAIR is the memory of the sampler while it draws: 8 for the queue, 4 for ranks and up to 32 for
+hash tables, or 40 for the logs of walks. The sampler of gIM makes its bitmaps and lists as large as that. While a
+selection runs, it takes 4 for each member (inverted index) and 4 for each set (covered; earliest when it counts
+coverage). A collection in host memory keeps only the sets of one batch on the device. To find their room, p is first
+computed without them.
 """
 
 from typing import NamedTuple
 
 SHARE = 0.8
-"""Part of the free memory that collections may take."""
+"""Share of the free memory that collections may take."""
 
 PAIR = 8 + 4 + 32
-"""For a pair of a batch: queue, rank and hash table at most."""
+"""Bytes per pair of a batch: queue, rank and hash table at most."""
 
 ENTRY, SET, COUNTER = 8, 8 + 4, 4
-"""For a member, a set and an element, as long as the collection is there."""
+"""Bytes per member, set and element, as long as the collection exists."""
 
 INDEXED, COVERED = 4, 4
-"""For a member and a set while seeds are chosen and judged."""
+"""Bytes per member and set while seeds are chosen and judged."""
 
 
 class Held(NamedTuple):
-    """Places in the arrays of a collection, and members in its entries."""
+    """Capacity of a collection's arrays of entries and of sets, and the number of members in its entries."""
 
     entries: int
     sets: int
@@ -44,7 +46,7 @@ class Held(NamedTuple):
 
 
 def most_pairs(memory: int, held: Held, sets: int, pair: int = PAIR) -> int:
-    """Return the most pairs of a batch after which there are so many sets; below 0 where nothing fits.
+    """Return the most pairs of a batch after which there are ``sets`` sets; below 0 if nothing fits.
 
     Parameters
     ----------
@@ -52,9 +54,9 @@ def most_pairs(memory: int, held: Held, sets: int, pair: int = PAIR) -> int:
         Bytes that the collection may take for its entries, sets, sampler and selection.
     held : Held
     sets : int
-        Sets there are to be.
+        Number of sets after the batch.
     pair : int
-        What the sampler takes for a pair.
+        Bytes that the sampler takes per pair.
     """
     entries, _, used = held
     drawing, selecting = _left(memory, held, sets)
@@ -71,7 +73,7 @@ def most_pairs(memory: int, held: Held, sets: int, pair: int = PAIR) -> int:
 
 
 def most_entries(memory: int, held: Held, sets: int, pairs: int) -> int:
-    """Return how many places the entries may have when they grow for a batch of ``most_pairs`` pairs or fewer."""
+    """Return the most places that the entries may have when they grow for a batch of at most ``most_pairs`` pairs."""
     drawing, selecting = _left(memory, held, sets)
     return min(
         (drawing - ENTRY * held.entries - PAIR * pairs) // ENTRY,
@@ -80,6 +82,6 @@ def most_entries(memory: int, held: Held, sets: int, pairs: int) -> int:
 
 
 def _left(memory: int, held: Held, sets: int) -> tuple[int, int]:
-    """Return what sets leave of the memory while a batch is drawn, and while seeds are chosen."""
+    """Return the memory that sets leave free while a batch is drawn, and while seeds are chosen."""
     more = sets if sets > held.sets else 0
     return memory - SET * (held.sets + more), memory - (SET + COVERED) * max(held.sets, sets)

@@ -1,7 +1,7 @@
 """The live-edge rule: which in-edges of a vertex are live in a sample, the same on every device.
 
 Everything here is scalar integer code, compiled for CPUs and, inside the kernels, for CUDA. A decision depends only on
-(seed, stream, round, sample id, vertex), so a set can be drawn again, extended or restricted and meets the same coins.
+(seed, stream, round, sample id, vertex). So a set can be drawn again, extended or restricted with the same coins.
 """
 
 import numba
@@ -10,7 +10,7 @@ from numba import int64, uint32, uint64
 from gpukit.device.philox import draw4, join64
 
 LT_CASCADE, LT_CONSTANT, LT_PREFIX = 0, 1, 2
-"""How an LT vertex chooses: uniformly (weighted cascade), by division (constant), by search in a prefix sum."""
+"""How an LT vertex chooses: uniformly (weighted cascade), by division (constant), by binary search in a prefix sum."""
 
 CALLS_PER_ROW = 256
 """Draw numbers between two rows of a vertex."""
@@ -37,7 +37,7 @@ def biased(product, size):
 
 @numba.njit(inline="always")
 def _uniform_below(size, words, seed, tag, sample, vertex, draw):
-    """Return a number uniform over [0, size); ``words`` is the draw ``draw``, and others follow while it is biased."""
+    """Return a number uniform over [0, size) from ``words``, the draw with number ``draw``; a biased one is redrawn."""
     call = draw
     word = 0
     product = uint64(words[0]) * size
@@ -71,7 +71,7 @@ def live_edges(length, meta, start, base, accept, thresholds, seed, tag, sample,
     seed, tag, sample, vertex
         The key of the draws (see :func:`gpukit.device.philox.draw4`).
     words : tuple of 4 uint32
-        The draw at ``base``, word every row needs; a caller may make it for many rows at once.
+        The draw at ``base``, which every row needs; a caller may make it for many rows at once.
     out : uint32 array, shape (64,)
         Receives the positions, in no particular order.
 
@@ -144,7 +144,7 @@ def live_edges(length, meta, start, base, accept, thresholds, seed, tag, sample,
 
 @numba.njit
 def any_live(length, meta, start, base, accept, thresholds, seed, tag, sample, vertex, words, out):
-    """Return whether a row has a live edge; the arguments and draws of :func:`live_edges`."""
+    """Return whether a row has a live edge; takes the arguments, and makes the draws, of :func:`live_edges`."""
     kind = uint32(meta) & uint32(255)
     if kind != uint32(0) and kind != uint32(255):
         none_live = join64(words[0], words[1]) < thresholds[uint32(meta) >> uint32(8)]

@@ -1,8 +1,8 @@
 """Sampling of RR sets on the CPU (Numba). ``sample_cuda.py`` draws the same sets on GPUs.
 
-A batch of sets advances together, level by level: its frontier is one array of (set, element) pairs, so that Philox
-calls vectorise and cache misses overlap; a small hash table of pairs tells which elements a set already has. Element
-``round * n + v`` stands for vertex v in a round (a single round but for multi-round influence maximisation).
+A batch of sets advances together, level by level. Its frontier is one array of (set, element) pairs, so that Philox
+calls vectorise and cache misses overlap. A small hash table of pairs records which elements a set already has. Element
+``round * n + v`` stands for vertex v in a round (a single round except for multi-round influence maximisation).
 """
 
 from collections import namedtuple
@@ -21,10 +21,10 @@ BATCH = 512
 """Sets that advance together: their pairs and hash table stay in a core's cache."""
 
 SINGLETON, LARGER, UNDECIDED = 0, 1, 2
-"""Whether a root has a live in-edge: no, yes, or not to be told from the first row."""
+"""Whether a root has a live in-edge: no, yes, or not known from the first row."""
 
 GROUP = 256
-"""Frontier elements that are expanded together; at most BATCH."""
+"""Frontier elements that are expanded in one group; at most BATCH."""
 
 CHILDREN = 64 * GROUP + 4
 """Room for live edges between two passes over the hash table."""
@@ -34,7 +34,7 @@ CHILDREN = 64 * GROUP + 4
 def _grown(array, used):
     """Return a copy of the first ``used`` elements with room for twice as many as before."""
     states = np.empty(2 * len(array), array.dtype)
-    for i in range(used):  # a slice would have Numba compile what it says of slices that do not fit
+    for i in range(used):  # a slice would make Numba compile its error message for unequal lengths
         states[i] = array[i]
     return states
 
@@ -67,7 +67,7 @@ def _rehashed(table, pairs):
 
 @njit
 def draw_group(vertex, low, high, seed, w0, w1, w2, w3, size):
-    """Fill ``w0`` … ``w3`` with the first draws of many keys; a loop of its own, so that it vectorises."""
+    """Fill ``w0`` … ``w3`` with the first draws of many keys; a separate loop, so that it vectorises."""
     k0, k1 = uint32(seed & uint64(0xFFFFFFFF)), uint32(seed >> uint64(32))
     for j in range(size):
         w0[j], w1[j], w2[j], w3[j] = philox4x32(uint32(0), vertex[j], low[j], high[j], k0, k1)
@@ -82,10 +82,10 @@ def counter_word(sample, tag):
 
 @numba.njit(inline="always")
 def quick_edges(meta, length, start, thresholds, skips, w0, w1, w2, w3, child, kids):
-    """Write the live edges of a row to ``child[kids:]`` and return their number, or -1 if that takes further draws.
+    """Write the live edges of a row to ``child[kids:]`` and return their number, or -1 if more draws are needed.
 
-    The common cases of :func:`gpukit.worlds.rule.live_edges` without its branches: a direct row with one threshold,
-    and at most two live edges at distinct positions.
+    This handles the common cases of :func:`gpukit.worlds.rule.live_edges` without its branches: a direct row with one
+    threshold, and at most two live edges at distinct positions.
     """
     kind, offset = meta & uint32(255), meta >> uint32(8)
     found = int64(-1)
@@ -128,32 +128,32 @@ class Scratch(namedtuple("Scratch", "elements owners child_owner child_shift wor
     elements, owners : int32 arrays
         The pairs of a batch in the order of discovery: an element, and its set among those of the batch.
     child_owner, child_shift : int32 arrays, child : int64 array, shape (CHILDREN,)
-        Live edges that wait to be followed: their sets, ``round * n``, and the edge, later its tail.
+        Live edges to be followed: their sets, ``round * n``, and the edge, later its tail.
     words : uint32 array, shape (9, BATCH)
-        :class:`_Group`.
+        The arrays of :class:`_Group`.
     table : uint64 array
         Hash table of pairs, ``owner << 32 | element + 1``.
     """
 
 
 class _Group(namedtuple("_Group", "vertex low high w0 w1 w2 w3 lengths metas starts")):
-    """Frontier elements that are expanded together: the keys of their draws, the draws, and their rows."""
+    """Frontier elements that are expanded in one group: the keys of their draws, the draws, and their rows."""
 
 
 class _Children(namedtuple("_Children", "owner shift edge live")):
-    """Live edges of a group, and room for those of one row."""
+    """Live edges of a group, and working space for those of one row."""
 
 
 class _Starts(namedtuple("_Starts", "roots ids limits states")):
-    """Sets to come: roots and ids. Ids that are looked at: thresholds, and whether the root has an edge."""
+    """Roots and ids of upcoming sets. Of examined ids: thresholds, and whether the root has a live in-edge."""
 
 
 class _More(namedtuple("_More", "row item")):
-    """Vertices of a group with further rows: the next row, and the place in the group."""
+    """Vertices of a group with further rows: the next row, and the position in the group."""
 
 
 def make_scratch(rounds: int) -> Scratch:
-    """Return the working space of a worker: made once, because fresh memory costs more than a small batch of sets."""
+    """Return a worker's working space; it is reused, because fresh memory costs more than a small batch of sets."""
     pairs = BATCH * max(rounds, 64)
     slots = max(32 * BATCH, 1 << (2 * BATCH * rounds - 1).bit_length())
     return Scratch(
@@ -167,9 +167,9 @@ def make_scratch(rounds: int) -> Scratch:
     )
 
 
-# Algorithm 3, line 2. Afterwards ``child`` has the roots of samples low … low + size - 1, counted from the first.
 @njit
 def _draw_roots(tables, samples, low, size, group, child):
+    """Draw roots; afterwards ``child`` has those of samples low … low + size - 1 (algorithm 3, line 2)."""
     first, n, roots = samples.first + low, tables.n, tables.roots
     vertex, low_word, high_word, w0 = group.vertex, group.low, group.high, group.w0
     for i in range(size):
@@ -185,10 +185,13 @@ def _draw_roots(tables, samples, low, size, group, child):
         child[i] = root
 
 
-# Appends the roots and ids of those samples low … low + size - 1 that are not trivial to the sets to come. Returns
-# how many these are then. Three loops, so that memory, arithmetic and the few that are left do not wait for each other.
 @njit
 def _keep(tables, samples, low, size, group, child, live, starts, coming):
+    """Append the non-trivial ones of samples low … low + size - 1 to the upcoming sets; return their new number.
+
+    Roots and ids are stored. The work is split into separate loops, so that memory access, arithmetic and the few sets
+    that are left do not wait for each other.
+    """
     first, vertex, low_word, high_word = samples.first + low, group.vertex, group.low, group.high
     w0, w1, w2, w3 = group.w0, group.w1, group.w2, group.w3
     for i in range(size):
@@ -217,10 +220,12 @@ def _keep(tables, samples, low, size, group, child, live, starts, coming):
     return coming
 
 
-# Afterwards ``loud`` says whether the first rows of roots have a live edge; bit 8 of ``metas``, whether there are more
-# rows. A loop of its own, so that it vectorises.
 @njit
 def _first_rows(lengths, metas, limits, w0, w1, w2, w3, skips, states, size):
+    """Set ``states``: whether the first row of each root has a live edge.
+
+    Bit 8 of ``metas`` says whether there are more rows. A separate loop, so that it vectorises.
+    """
     for i in range(size):
         length, limit, kind = lengths[i], limits[i], metas[i] & uint32(255)
         direct = uint8(kind == uint32(0))
@@ -238,11 +243,13 @@ def _first_rows(lengths, metas, limits, w0, w1, w2, w3, skips, states, size):
         states[i] = sure * uint8(LARGER) + (uint8(1) - sure) * more * uint8(UNDECIDED)
 
 
-# Algorithm 3, lines 1 to 7, for a batch. Afterwards the roots, once for each round, are in the queue and the table, and
-# ``starts`` has the ids of the sets, counted from the first. Returns the pairs, the sets, the sets to come with these,
-# and the next id to look at.
 @njit
 def _start_sets(tables, samples, low, coming, group, children, starts, elements, owners, table):
+    """Start a batch; return the pairs, the sets, the upcoming sets including these, and the next id to examine.
+
+    Algorithm 3, lines 1 to 7. Afterwards the roots, once for each round, are in the queue and the table, and ``starts``
+    has the ids of the sets, relative to the first id.
+    """
     n, rounds, child, roots, ids = tables.n, tables.rounds, children.edge, starts.roots, starts.ids
     while coming < BATCH and low < samples.size:
         size = min(BATCH if samples.kept else BATCH - coming, samples.size - low)
@@ -264,18 +271,18 @@ def _start_sets(tables, samples, low, coming, group, children, starts, elements,
     return used, batch, coming, low
 
 
-# Afterwards the sets that began are gone, and the others come first. Returns how many these are.
 @njit
 def _next_sets(starts, batch, coming):
+    """Remove the sets of the batch from the upcoming sets and move the rest to the front; return how many are left."""
     roots, ids = starts.roots, starts.ids
     for i in range(batch, coming):
         roots[i - batch], ids[i - batch] = roots[i], ids[i]
     return coming - batch
 
 
-# Afterwards the group has the rows and the first draws of ``size`` elements.
 @njit
 def _draw(tables, samples, ids, elements, owners, size, group):
+    """Make the first draws of ``size`` elements; afterwards the group has these and the elements' first rows."""
     rows, first, vertex, low_word, high_word = tables.rows, samples.first, group.vertex, group.low, group.high
     starts, lengths, metas = group.starts, group.lengths, group.metas
     for j in range(size):
@@ -292,11 +299,14 @@ def _draw(tables, samples, ids, elements, owners, size, group):
     draw_group(vertex, low_word, high_word, samples.seed, group.w0, group.w1, group.w2, group.w3, size)
 
 
-# Algorithm 3, lines 15 to 19, and section 3.7 under LT, without a draw for each dead edge. Afterwards the children are
-# the live in-edges in the first row of each element. Returns how many they are, and how many elements have more rows.
 @njit
 def _expand(tables, samples, ids, elements, owners, size, group, children, more):
-    # Arrays have names of their own: one that is looked up in a loop counts its users there.
+    """Expand a group; return the number of children and of elements that have more rows.
+
+    Algorithm 3, lines 15 to 19 (section 3.7 under LT), without a draw for each dead edge. Afterwards the children are
+    the live in-edges in the first row of each element.
+    """
+    # Local names for arrays: Numba counts references for an array that is looked up inside a loop.
     rows, accept, thresholds, lt_prefix = tables.rows, tables.accept, tables.thresholds, tables.lt_prefix
     n, rounds, lt_kind, seed, first = tables.n, tables.rounds, tables.lt_kind, samples.seed, samples.first
     vertex, starts, lengths, metas = group.vertex, group.starts, group.lengths, group.metas
@@ -343,9 +353,9 @@ def _expand(tables, samples, ids, elements, owners, size, group, children, more)
     return kids, waiting
 
 
-# The same for the next row of each element that has one.
 @njit
 def _expand_further(tables, samples, ids, elements, owners, waiting, base, group, children, more):
+    """Expand the next row of each element that has one; results as of :func:`_expand`."""
     rows, accept, thresholds, vertex = tables.rows, tables.accept, tables.thresholds, group.vertex
     owner, shift, edge, live = children.owner, children.shift, children.edge, children.live
     more_row, more_item = more.row, more.item
@@ -372,10 +382,12 @@ def _expand_further(tables, samples, ids, elements, owners, waiting, base, group
     return kids, remaining
 
 
-# Algorithm 3, lines 19 to 21, with the root marked visited. Afterwards the tails that a set did not have are in it and
-# in the queue. Returns the pairs that there are then.
 @njit
 def _follow(tables, samples, children, kids, elements, owners, used, table, link, early):
+    """Follow the live edges; return the new number of pairs (algorithm 3, lines 19 to 21, with the root visited).
+
+    Afterwards the tails that a set did not have are in the set and in the queue.
+    """
     indices, child, owner, shift = tables.indices, children.edge, children.owner, children.shift
     for c in range(kids):
         child[c] = int64(indices[child[c]]) + shift[c]
@@ -396,9 +408,9 @@ def _follow(tables, samples, children, kids, elements, owners, used, table, link
     return used
 
 
-# Algorithm 6, lines 3 to 11, and algorithm 3, line 13. Afterwards the sets of a batch lie end to end after ``total``.
 @njit
 def _pack(elements, owners, used, batch, total, offsets, packed, place, counts):
+    """Pack a batch (algorithm 6, lines 3 to 11; algorithm 3, line 13); its sets follow each other from ``total`` on."""
     place[:] = 0
     for j in range(used):
         place[owners[j] + 1] += 1
@@ -414,7 +426,7 @@ def _pack(elements, owners, used, batch, total, offsets, packed, place, counts):
 
 @njit
 def sample(tables, samples, counts, scratch):
-    """Draw RR sets; of those that ``samples`` asks for only the ones that are not trivial if it says so.
+    """Draw RR sets; if ``samples.kept``, only those that are not trivial.
 
     Parameters
     ----------
@@ -429,7 +441,7 @@ def sample(tables, samples, counts, scratch):
     -------
     offsets : int64 array, shape (sets + 1,)
     members : int32 array, shape (offsets[-1],)
-        Sets end to end, each in the order of discovery.
+        The sets, concatenated, each in the order of discovery.
     """
     expected = min(samples.size, 1 << 16) if samples.kept else samples.size
     offsets = np.zeros(expected + 1, np.int64)

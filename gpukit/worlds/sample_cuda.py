@@ -1,9 +1,9 @@
-"""Sampling of RR sets on a GPU: the sets of ``sample_cpu.py``, to the bit.
+"""Sampling of RR sets on a GPU: the same sets as ``sample_cpu.py``, bit for bit.
 
 A block advances many sets at once. Their frontier is one queue of (set, element) pairs in the block's own part of
-global memory; the block takes as many pairs as it has threads, whatever sets they belong to, and starts new sets when
-the queue runs low, so that all threads stay busy although sets differ in size by five orders of magnitude. A hash
-table of pairs, also the block's own, tells which elements a set already has. Blocks share nothing but the ticket of
+global memory. In each iteration the block takes as many pairs as it has threads, whatever sets they belong to. It
+starts new sets when the queue runs low. So all threads stay busy although set sizes differ by five orders of magnitude.
+A hash table of pairs, one per block, records which elements a set already has. Blocks share only the ticket counter for
 the next set.
 """
 
@@ -69,10 +69,10 @@ OUTPUT = group(Output, _i32, _i64, _int, _i64, _int, _i32)
 
 @kernel((TABLES, SAMPLES, "uint8[::1]"))
 def keep(tables, samples, flags):
-    """Note which sets are not trivial; any grid.
+    """Mark the sets that are not trivial; any grid.
 
-    A thread owns an id: it draws the root and its first row's coins, reads the row (16 bytes) and a threshold, and
-    writes a byte.
+    A thread owns a sample id. It draws the root and the coins of its first row, reads the row (16 bytes) and a
+    threshold, and writes one byte.
 
     Parameters
     ----------
@@ -89,10 +89,13 @@ def keep(tables, samples, flags):
         flags[i] = 1 if is_kept(tables, samples, sample_id, root, words, live) else 0
 
 
-# Algorithm 3, lines 19 to 21, with the root marked visited and an atomic test-then-set.
 @device
 def _try(tables, samples, space, block, edge, owner, shift, shared):
-    """Return the pair of the tail of a live edge, and whether its set lacked it; neither if the set has ended."""
+    """Return the key of a live edge's tail, and the result of inserting it: 1 absent, 0 present, -1 table full.
+
+    Algorithm 3, lines 19 to 21, with the root marked visited and an atomic test-and-set. Both values are 0 if the set
+    has ended.
+    """
     if is_over(samples, space, owner):
         return uint64(0), 0
     key = uint64(owner) << uint64(32) | uint64(int64(tables.indices[uint64(edge)]) + shift + 1)
@@ -101,7 +104,7 @@ def _try(tables, samples, space, block, edge, owner, shift, shared):
 
 @device
 def _add(samples, space, out, block, stage, key, absent, shared):
-    """Add a pair to its set and the queue if it was absent; note where the table had no place for it."""
+    """Add a pair to its set and to the queue if it was absent; set ``FULL`` if the table had no slot for it."""
     if absent > 0:
         owner, rank = int64(key >> uint64(32)), int32(UNRANKED)
         if len(samples.marks) > 0:
@@ -116,9 +119,9 @@ def _add(samples, space, out, block, stage, key, absent, shared):
         shared[FULL] = 1
 
 
-# Afterwards, and after a barrier, the table has so many slots, and all pairs that the block found.
 @step
 def _rebuild(space, block, used, size):
+    """Resize the table; after it and a barrier, the table has ``size`` slots and holds all pairs the block found."""
     for i in range(block.tid, size, block.block_size):
         space.table[block.table_base + i] = uint64(0)
     cuda.syncthreads()
@@ -126,10 +129,13 @@ def _rebuild(space, block, used, size):
         insert(space.table, block.table_base, size, space.queue[block.queue_base + i])
 
 
-# Returns the slots of the table, which are all there are if a pair found none: then the turn is taken again, and what
-# it did find it will not find anew.
 @step
 def _grow(space, block, shared, used, size, full):
+    """Return the number of slots of the table, after growing it if there is room.
+
+    If an insertion found no slot (``full``), the table gets all slots there are. The caller then repeats the iteration;
+    the pairs it did insert are not found again.
+    """
     slots = int32(len(space.table) // cuda.gridDim.x)
     larger = slots if full else min(slots, int32(4 * size))
     if larger > size:
@@ -140,9 +146,9 @@ def _grow(space, block, shared, used, size, full):
     return larger
 
 
-# Algorithm 3, lines 1 to 7, for a group of sets. Afterwards their roots, once for each round, are in the queue.
 @step
 def _start_sets(tables, samples, space, out, block, stage, ticket, got, used, shared):
+    """Start a group of sets; afterwards their roots, once per round, are in the queue (algorithm 3, lines 1 to 7)."""
     for i in range(block.tid, got, block.block_size):
         root = int64(draw_root(tables.n, tables.roots, samples.seed, samples.root_tag, id_of(samples, ticket + i)))
         out.sizes[out.set_base + ticket + i] = tables.rounds
@@ -158,12 +164,15 @@ def _start_sets(tables, samples, space, out, block, stage, ticket, got, used, sh
                 shared[FULL] = 1
 
 
-# ``recent`` is the thread's pair if no more than RECENT wait; it was read before any is added. Afterwards a thread has
-# a pair, the number of the first row that it is to draw of that, and how many: the first ones of a pair of the queue,
-# or, where that is empty, one of the pair that was put back last, which is gone if these were all or if its set has
-# ended. Rows of a vertex but the first lie end to end.
 @step
 def _take(tables, samples, space, block, recent, head, used, shared):
+    """Return a thread's pair, the number of the first row to draw of it, and the number of rows.
+
+    ``recent`` is the thread's pair if at most RECENT pairs wait; it was read before any pair is added. While the queue
+    holds pairs, a thread gets the first rows of one of them. Once the queue is empty, each thread gets one row of the
+    pair that was put back last. That pair is removed if these were its last rows or if its set has ended. All rows of a
+    vertex except the first are contiguous.
+    """
     key, first, rows = uint64(0), int64(0), int64(0)
     if head < used:
         if block.tid < used - head:
@@ -191,11 +200,14 @@ def _take(tables, samples, space, block, recent, head, used, shared):
     return key, first, rows
 
 
-# Algorithm 3, lines 15 to 19, and section 3.7 under LT, without a draw for each dead edge. Afterwards the live in-edges
-# in some rows of a pair are in the stage, and those that find no place there are followed; a pair of the queue is put
-# back for the rows that are left. The threads of a warp take as many turns as the one with most rows.
 @step
 def _expand(tables, samples, space, out, block, stage, live, key, first, rows, shared):
+    """Draw rows of a pair; afterwards their live in-edges are in the stage.
+
+    Algorithm 3, lines 15 to 19 (section 3.7 under LT), without a draw for each dead edge. Live edges that do not fit
+    into the stage are followed at once. A pair of the queue is put back if it has rows left. The threads of a warp
+    iterate as often as the one with most rows.
+    """
     owner = int64(key >> uint64(32))
     if rows > 0 and is_over(samples, space, owner):
         rows = int64(0)
@@ -223,7 +235,7 @@ def _expand(tables, samples, space, out, block, stage, live, key, first, rows, s
                     live[0] = uint32(chosen)
                     found = 1
             else:
-                words = draw4(samples.seed, round_tag, sample_id, v, draw)  # while the row is on its way
+                words = draw4(samples.seed, round_tag, sample_id, v, draw)  # overlaps the load of the row
                 if length > 0:
                     found = live_edges(
                         length, meta, start, draw, tables.accept, tables.thresholds,
@@ -250,9 +262,9 @@ def _expand(tables, samples, space, out, block, stage, live, key, first, rows, s
             space.queue[block.queue_base + place + 1] = uint64(ROWS_ALONE)
 
 
-# The threads of a warp take as many turns as its first one.
 @step
 def _follow_staged(tables, samples, space, out, block, stage, shared):
+    """Follow the live edges in the stage; the threads of a warp iterate as often as its first thread."""
     j, staged = int32(block.tid), int32(min(shared[STAGED], STAGE))
     first = int32(j - j % WARP)
     while first < staged:
@@ -266,10 +278,13 @@ def _follow_staged(tables, samples, space, out, block, stage, shared):
         j, first = int32(j + block.block_size), int32(first + block.block_size)
 
 
-# Afterwards sets of the block that ended early have the size of what is left of them, and the block has counted the
-# members that are left of all.
 @step
 def _drop(samples, space, out, block, used, control, shared):
+    """Drop the members of sets that ended early.
+
+    Afterwards these sets have the size of what is left, 1 for a representative or 0. ``LEFT`` counts the members left
+    in all sets of the block.
+    """
     if block.tid == 0:
         shared[LEFT] = 0
         cuda.atomic.add(control, VISITED, used)
@@ -287,10 +302,12 @@ def _drop(samples, space, out, block, used, control, shared):
     cuda.syncthreads()
 
 
-# Afterwards a thread has AHEAD pairs, ``i`` the first, and their ranks; those beyond the last have none. What it does
-# with them waits for memory once, not once a pair.
 @step
 def _look_ahead(space, block, i, used, keys, ranks):
+    """Load AHEAD pairs and their ranks, from pair ``i`` on; those beyond the last are NO_PAIR.
+
+    The loads are issued together, so a thread waits for memory once, not once per pair.
+    """
     for j in range(AHEAD):
         at = i + j * block.block_size
         keys[j], ranks[j] = uint64(0), int32(NO_PAIR)
@@ -299,10 +316,12 @@ def _look_ahead(space, block, i, used, keys, ranks):
             ranks[j] = space.ranks[uint32(cuda.blockIdx.x), uint32(at)]
 
 
-# Afterwards, and after a barrier, each member has its rank and each set its size. To count them as they are found would
-# add a wait to each step of a search.
 @step
 def _rank(space, out, block, used, keys, ranks):
+    """Rank the members; after it and a barrier, each member has its rank and each set its size.
+
+    Counting members as they are found would add a wait to each step of a search.
+    """
     for i in range(block.tid, used, AHEAD * block.block_size):
         _look_ahead(space, block, i, used, keys, ranks)
         for j in range(AHEAD):
@@ -313,9 +332,9 @@ def _rank(space, out, block, used, keys, ranks):
                 space.ranks[uint32(cuda.blockIdx.x), uint32(i + j * block.block_size)] = ranks[j]
 
 
-# Algorithm 6, lines 3 to 11, for all sets of the block at once. Afterwards they lie in the entries, each in one piece.
 @step
 def _pack(samples, space, out, block, used, control, shared, wide):
+    """Pack all sets of the block (algorithm 6, lines 3 to 11); afterwards each is contiguous in the entries."""
     keys, ranks = cuda.local.array(AHEAD, uint64), cuda.local.array(AHEAD, int32)
     places = cuda.local.array(AHEAD, int64)
     if len(samples.marks) > 0:
@@ -356,14 +375,16 @@ def _pack(samples, space, out, block, used, control, shared, wide):
 def sample(tables, samples, group, begin, space, out, control):
     """Draw RR sets and pack them; any grid, blocks of whole warps, 256 threads at most.
 
-    A thread owns one pair of the queue at a time: it reads the vertex's row (16 bytes) and a few thresholds and writes
-    the live edges to shared memory. Of a hub it draws the first rows; the others wait until the queue is empty, as a
-    set that may end can do so before, and then each thread owns one of them. Then it owns one live edge: it reads the
-    tail (one 32-byte sector), does one 64-bit compare-and-swap in the block's table and, for a new element, an atomic
-    add on the size of the set, which is the rank of the element in it. When its sets are done, the block takes a place
-    for all their members at once and writes each there: 12 bytes read, 8 written, one atomic add for the occurrence
-    counter. Where sets may end early, a new element costs another byte and, if it is marked, an atomic operation on the
-    set.
+    A thread owns one pair of the queue at a time. It reads the vertex's row (16 bytes) and a few thresholds and writes
+    the live edges to shared memory. Of a hub it draws only the first rows. The remaining rows wait until the queue is
+    empty, because the set may end before. Then each thread owns one of these rows.
+
+    Next, a thread owns one live edge. It reads the tail (one 32-byte sector) and does one 64-bit compare-and-swap in
+    the block's table. For a new element it does an atomic add on the size of the set; the result is the element's rank.
+    Where sets may end early, a new element costs another byte and, if it is marked, an atomic operation on the set.
+
+    When its sets are complete, the block reserves space for all their members at once and writes each: 12 bytes read, 8
+    written, one atomic add for the occurrence counter.
 
     Parameters
     ----------
@@ -372,12 +393,12 @@ def sample(tables, samples, group, begin, space, out, control):
     group : int
         Sets a block starts at a time.
     begin : int
-        Slots of a block's table at first, a power of two.
+        Initial number of slots of a block's table, a power of two.
     space : BlockMemory
     out : Output
     control : int64 array, shape (CONTROL,)
         Zero at the start. ``MEMBER_TAIL`` ends as the number of members. ``OVERFLOW`` is set if a queue or table was
-        too small: then neither entries nor counters are of use.
+        too small; entries and counters are then invalid.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     capacity = space.ranks.shape[1]
@@ -385,7 +406,7 @@ def sample(tables, samples, group, begin, space, out, control):
     slots = len(space.table) // cuda.gridDim.x
     table_base, size = int64(cuda.blockIdx.x) * slots, int32(min(int64(slots), int64(begin)))
     block = BlockPlace(tid, block_size, queue_base, capacity, table_base)
-    # A line for each array: the simulator tells shared arrays apart by the line that makes them.
+    # One line per array: the simulator tells shared arrays apart by the line that creates them.
     shared = cuda.shared.array(COUNTERS, int32)
     wide = cuda.shared.array(2, int64)
     stage = Stage(
@@ -401,7 +422,7 @@ def sample(tables, samples, group, begin, space, out, control):
     _rebuild(space, block, used, size)
     if tid == 0:
         shared[SIZE] = size
-    # Blocks that run before the others find room would take nearly all sets, and have no room for them.
+    # Without a limit, the blocks that start first would take nearly all sets, and run out of memory for them.
     share = int32(2 * (samples.size // cuda.gridDim.x) + group)
     while True:
         if full or FULLEST * (used + MARGIN) > size:
@@ -434,7 +455,7 @@ def sample(tables, samples, group, begin, space, out, control):
         cuda.syncthreads()
         _follow_staged(tables, samples, space, out, block, stage, shared)
         cuda.syncthreads()
-        # Only here: where edges are followed, a thread may set the flag before another one looks at it.
+        # Only here: while edges are followed, a thread may set the flag before another thread reads it.
         found, left, full = shared[USED], shared[LONG], shared[FULL] > 0
         cuda.syncthreads()
         if full and size < len(space.table) // cuda.gridDim.x:

@@ -1,4 +1,4 @@
-"""Launches of the samplers of RR sets: how many blocks a batch gets, and what working space while it is drawn."""
+"""Launches of the samplers of RR sets: how many blocks and how much working space a batch gets."""
 
 import numpy as np
 
@@ -8,17 +8,17 @@ from gpukit.worlds import block_cuda, room, sample_cuda, walk_cuda
 from gpukit.worlds.graph_cuda import Batch
 
 WALK_PLACES = room.PAIR // 8
-"""Places in the logs of walks for an expected member."""
+"""Places in the logs of walks for each expected member."""
 
 GROUPS = 4
-"""Groups of eight or more sets that a block starts: blocks that are done early take more of them."""
+"""Groups of at least eight sets that a block starts; blocks that finish early take more groups."""
 
 SETS, LARGE_SETS, BUSY_PAIRS = 32, 4, 1 << 16
-"""Sets of a block; fewer, but so many at least, where they have so many pairs together."""
+"""Sets per block. A block gets fewer, but at least LARGE_SETS, if these have BUSY_PAIRS pairs together."""
 
 FAR_BLOCKS = 2
-"""Blocks for each multiprocessor at most where the edges lie in host memory: these read as fast as the bus allows, and
-fewer have more room each where memory is short."""
+"""Most blocks per multiprocessor if the edges are in host memory. These blocks already read as fast as the bus allows,
+and with fewer blocks each has more memory where memory is short."""
 
 
 def _power_of_two(least: int) -> int:
@@ -29,7 +29,8 @@ def skip(batch: Batch) -> None:
     """Draw sets of any model with :func:`gpukit.worlds.sample_cuda.sample`."""
     rounds, count = batch.graph.tables.rounds, batch.samples.size
     block = 32 if xp is np else block_cuda.BLOCK
-    # Sets that end at a limit find room alone: a search is a chain of waits, and those of a block wait for one another.
+    # Sets that end at a limit get one block each if possible: a search is a chain of dependent loads, and the searches
+    # in one block wait for each other.
     alone = 0 < batch.samples.limit < batch.graph.tables.n
     fewest = 1 if alone else LARGE_SETS
     busy = count if alone else max(1, count // SETS, min(count // LARGE_SETS, batch.pairs // BUSY_PAIRS))
@@ -39,7 +40,7 @@ def skip(batch: Batch) -> None:
     least = 4 * block * rounds
     blocks = max(1, min(blocks, batch.pairs // least))
     places = max(batch.pairs // blocks, least)
-    # At most two thirds of a table are taken.
+    # At most two thirds of a table are filled.
     slots = _power_of_two(3 * places // 2)
     met = Buffer(count, np.int32, 0) if batch.samples.all_marks else batch.graph.not_met
     table, queue = Buffer(blocks * slots, np.uint64), Buffer(blocks * places, np.uint64)

@@ -15,11 +15,12 @@ from gpukit.worlds.cover_cuda import CONTROL, Answer, DeviceQuery, Sets, Work
 from gpukit.worlds.reverse import Reverse
 
 TARGET_CANDIDATES, LARGE_COLLECTION = 1024, 1 << 23
-"""Candidates that a selection aims at, and the members from which it takes as many as there is room for: choosing them
-again costs a pass over the members."""
+"""Candidates that a selection aims at. From LARGE_COLLECTION members on, it takes as many as there is room for, because
+choosing candidates again costs a pass over the members."""
 
 BLOCK_MEMBERS = 1 << 15
-"""Members for which a selection gets another block, from one per multiprocessor on: few make its barriers cheap."""
+"""Members for which a selection gets another block, beyond one per multiprocessor: barriers are cheaper with few
+blocks."""
 
 
 class Chooser:
@@ -91,7 +92,7 @@ class Chooser:
 
 
 def _launch(kernel: Any, members: int, *args: Any) -> None:
-    """Launch a cooperative kernel on a collection with about so many members."""
+    """Launch a cooperative kernel on a collection with about ``members`` members."""
     if xp is np:
         grid, block = 1, 32
     else:

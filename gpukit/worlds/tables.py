@@ -1,15 +1,16 @@
-"""Sampling tables: what lets an IC sampler skip dead edges and an LT sampler choose one in-edge at once.
+"""Sampling tables: they let an IC sampler skip dead edges and an LT sampler choose one in-edge at once.
 
-The in-edges of a vertex are cut into *rows* of edges that are sampled together. A row holds at most 64 live edges and
-has its own draws, so rows can be sampled in any order and by different threads.
+The in-edges of a vertex are cut into *rows* of edges that are sampled together. A row has at most 64 live edges and its
+own draws, so rows can be sampled in any order and by different threads.
 
-- Equal probabilities (weighted cascade, constant): one row a vertex, or blocks of ``floor(8 / p)`` edges when more than
+- Equal probabilities (weighted cascade, constant): one row per vertex, or blocks of ``floor(8 / p)`` edges if more than
   8 live edges are expected.
-- Unequal probabilities: in-edges are grouped into classes ``2**-b >= p > 2**-(b+1)``; a class is sampled at ``2**-b``
-  and an edge accepted with ``p * 2**b``.
+- Unequal probabilities: in-edges are grouped into classes ``2**-b >= p > 2**-(b+1)``. A class is sampled at ``2**-b``,
+  and an edge is accepted with probability ``p * 2**b``.
 
-A row of at most 4 edges, or with p >= 1/4, is *direct*: one 32-bit draw per edge. Any other row draws its number of
-live edges by comparing one 64-bit draw with the cumulative binomial distribution, then that many distinct positions.
+A row of at most 4 edges, or with p >= 1/4, is *direct*: one 32-bit draw per edge. For any other row, the sampler first
+draws the number of live edges: it compares one 64-bit draw with the cumulative binomial distribution. It then draws
+that many distinct positions.
 """
 
 import numba
@@ -23,11 +24,11 @@ from gpukit.graph.probabilities import in_probabilities, no_probabilities, thres
 from gpukit.wording import spelled
 
 MAX_LIVE = 64
-"""Most live edges a row can yield; the size of the buffer a sampler needs."""
+"""Most live edges of a row; the size of the buffer a sampler needs."""
 
 DIRECT_EDGES = 4
 EQUAL, OWN = 0, 255
-"""Low byte of a row's ``meta`` for direct rows: one threshold for the row, or one for each edge."""
+"""Low byte of ``meta`` for direct rows: one threshold for the row, or one per edge."""
 
 _WEIGHT_BITS = 192
 _CUT_BITS = 80
@@ -35,10 +36,10 @@ _TWO32 = 1 << 32
 
 
 def binomial_thresholds(trials: int, numerator: int, denominator: int) -> list[int]:
-    """Return the 64-bit thresholds whose number at or below a uniform 64-bit draw is binomially distributed.
+    """Return 64-bit thresholds; the number of those at or below a uniform 64-bit draw is binomially distributed.
 
-    Threshold k is ``floor(2**64 * Pr[X <= k])`` for X ~ Binomial(trials, numerator / denominator), from integer
-    recursion outwards from the mode, cut where a weight falls below 2**-80 of the mode's. Exact to 2**-64.
+    Threshold k is ``floor(2**64 * Pr[X <= k])`` for X ~ Binomial(trials, numerator / denominator). An integer recursion
+    runs outwards from the mode and stops when a weight falls below 2**-80 of the mode's. Exact to 2**-64.
 
     Parameters
     ----------
@@ -81,7 +82,7 @@ def binomial_thresholds(trials: int, numerator: int, denominator: int) -> list[i
 
 
 class TableStore:
-    """Thresholds of many rows, end to end, each (trials, probability) once; hands out ``meta`` words."""
+    """Thresholds of many rows, concatenated, each (trials, probability) once; it returns ``meta`` words."""
 
     def __init__(self) -> None:
         self.values: list[int] = []
@@ -112,7 +113,7 @@ class TableStore:
         return self.meta_of[key]
 
     def array(self) -> np.ndarray:
-        """Return all thresholds (uint64), one at least."""
+        """Return all thresholds (uint64), at least one."""
         return np.array(self.values or [0], dtype=np.uint64)
 
 
@@ -177,7 +178,7 @@ def _row_length_limit(b):
 
 @njit
 def _count_rows(indptr, probabilities, extra, low, end):
-    """Count how many rows vertices low … end - 1 have beside their first."""
+    """Count the rows of vertices low … end - 1 beyond the first of each vertex."""
     sizes = np.zeros(33, np.int64)
     for v in range(low, end):
         sizes[:] = 0
@@ -191,7 +192,7 @@ def _count_rows(indptr, probabilities, extra, low, end):
 
 @njit
 def _fill_rows(indptr, neighbours, probabilities, first_extra, rows, classes, indices, accept, low, end):
-    """Write the rows of vertices low … end - 1, the classes of these, and the in-edges in their order."""
+    """Write the rows of vertices low … end - 1, the rows' classes, and the in-edges in row order."""
     sizes = np.zeros(34, np.int64)
     for v in range(low, end):
         sizes[:] = 0
@@ -226,7 +227,7 @@ def _fill_rows(indptr, neighbours, probabilities, first_extra, rows, classes, in
 
 @njit
 def _scale(rows, classes, accept, low, end):
-    """Make probabilities of edges in rows low … those with which an edge is live that the draws of its row chose."""
+    """Scale the probabilities of edges in rows low … end - 1: given that the row's draws chose an edge."""
     for row in range(low, end):
         b = classes[row]
         if b > 1 and rows[row, 1] > 4:
@@ -245,14 +246,14 @@ def _longest(rows, classes):
 
 @njit
 def _mark_kinds(rows, classes, first, there):
-    """Say which kinds of rows there are: ``first[class] + length``."""
+    """Mark the kinds of rows that occur: ``first[class] + length``."""
     for row in range(len(classes)):
         there[first[classes[row]] + rows[row, 1]] = True
 
 
 @njit
 def _set_meta_of_kinds(rows, classes, first, meta, low, end):
-    """Give rows low … end - 1 the meta words of their kinds."""
+    """Set the meta words of rows low … end - 1, by kind."""
     for row in range(low, end):
         rows[row, 2] = meta[first[classes[row]] + rows[row, 1]]
 
@@ -292,11 +293,12 @@ def build_tables(graph: Graph) -> dict[str, np.ndarray]:
     Returns
     -------
     dict of arrays
-        ``rows`` (uint32, (r, 4), r >= n): start, length, meta and next row (0: none) of each row; row v is the first of
-        vertex v. ``meta`` is ``offset << 8 | kind`` with kind 0: direct, all edges live with threshold
-        ``thresholds[offset]``; 255: direct, edge e with ``accept[e]``; otherwise the number of binomial thresholds at
-        ``offset``. ``thresholds`` (uint64). For unequal probabilities also ``indices`` (int32, (m,)), the in-edges in
-        row order, and ``accept`` (uint32, (m,)), the probability minus one with which a chosen edge is live.
+        ``rows`` (uint32, (r, 4), r >= n): start, length, meta and next row (0: none) of each row; row v is the first
+        row of vertex v. ``meta`` is ``offset << 8 | kind``. Kind 0: direct, all edges share the threshold
+        ``thresholds[offset]``. Kind 255: direct, edge e has threshold ``accept[e]``. Otherwise the kind is the number
+        of binomial thresholds at ``offset``. ``thresholds`` (uint64). For unequal probabilities also ``indices``
+        (int32, (m,)), the in-edges in row order, and ``accept`` (uint32, (m,)): the probability, minus one, that a
+        chosen edge is live.
 
     Raises
     ------
@@ -316,9 +318,10 @@ def build_tables(graph: Graph) -> dict[str, np.ndarray]:
 
 
 def build_per_edge_tables(graph: Graph) -> dict[str, np.ndarray]:
-    """Return tables in which every row is direct: one 32-bit draw per edge, as the papers' samplers do.
+    """Return tables in which every row is direct: one 32-bit draw per edge, as in the papers' samplers.
 
-    Same arrays as :func:`build_tables`; the in-edges keep their order and ``accept`` is their probability minus one.
+    The arrays are those of :func:`build_tables`; the in-edges keep their order, and ``accept`` is their probability
+    minus one.
     """
     assert graph.in_indptr is not None
     rows = equal_rows(graph.in_indptr, MAX_LIVE)

@@ -1,12 +1,14 @@
-"""Trivial RR sets, {root}: known for every vertex, and so left out of a collection instead of being drawn.
+"""Trivial RR sets, {root}: they are known for every vertex, so a collection leaves them out instead of drawing them.
 
-A set is trivial if no in-edge of its root is live. Where probabilities are small nearly all are, and they are pure
-noise. With q(v) the chance that no in-edge of v is live, W_v what v counts for, and Γ = Σ W_v (1 - q(v)),
+A set is trivial if no in-edge of its root is live. If probabilities are small, nearly all sets are trivial, and they
+only add noise. Let q(v) be the probability that no in-edge of v is live, W_v the weight of v, and
+Γ = Σ W_v (1 - q(v)). Then
 
-    I(S) = Σ over v in S of W_v q(v)  +  Γ · Pr[S hits an RR set | it is not trivial],
+    I(S) = Σ over v in S of W_v q(v)  +  Γ · Pr[S hits an RR set | it is not trivial].
 
-a modular part, known, plus a coverage, estimated from *kept* sets. The idea is that of SKIS: Nguyen, Nguyen, Phan,
-Dinh, "Importance sketching of influence dynamics in billion-scale networks", ICDM 2017. docs/gim.md has the proof.
+The first term is modular and known. The second is a coverage, estimated from the *kept* sets. The idea is that of SKIS:
+Nguyen, Nguyen, Phan, Dinh, "Importance sketching of influence dynamics in billion-scale networks", ICDM 2017.
+docs/gim.md has the proof.
 """
 
 from collections.abc import Sequence
@@ -20,7 +22,7 @@ ONE = 1 << 63
 """The unit of probabilities here: 64-bit integers hold 0 and 1."""
 
 _PIECE = 1 << 15
-"""Products of 16 and 32 bits that a 64-bit sum holds for certain."""
+"""Number of products of 16 by 32 bits that a 64-bit sum always holds."""
 
 
 @njit
@@ -31,7 +33,7 @@ def _times(q, word):
 
 @njit
 def singleton_by_rows(rows, thresholds, n):
-    """Return q of each vertex, uint64 in units of 2**-63, from sampling tables whose rows have equal probabilities."""
+    """Return q of each vertex, in units of 2**-63 (uint64), from sampling tables with equal probabilities in a row."""
     singleton = np.empty(n, np.uint64)
     for v in range(n):
         q, row = uint64(ONE), v
@@ -52,7 +54,7 @@ def singleton_by_rows(rows, thresholds, n):
 
 @njit
 def singleton_by_edges(indptr, probabilities):
-    """Return the same from the probability minus one (uint32) of each in-edge, times 2**32."""
+    """Return the same from the fixed-point probability of each in-edge: times 2**32, minus one (uint32)."""
     singleton = np.empty(len(indptr) - 1, np.uint64)
     for v in range(len(singleton)):
         q = uint64(ONE)
@@ -63,7 +65,7 @@ def singleton_by_edges(indptr, probabilities):
 
 
 def singleton_of_sums(sums: np.ndarray) -> np.ndarray:
-    """Return the same under LT, where one in-edge at most is live, from sums (uint64) of fixed-point weights."""
+    """Return the same under LT, where at most one in-edge is live, from the sums (uint64) of fixed-point weights."""
     return (uint64(1 << 32) - np.minimum(sums, uint64(1 << 32))) << uint64(31)
 
 
@@ -75,7 +77,7 @@ def kept_mass(singleton: np.ndarray, weights: np.ndarray | None) -> int:
     singleton : uint64 array, shape (n,)
         q of each vertex.
     weights : int64 array, shape (n,), or None
-        What each vertex counts for; one each if not given.
+        Weight of each vertex; 1 each if not given.
     """
     larger = uint64(ONE) - singleton
     whole = np.ones(1, np.uint64) if weights is None else weights.astype(np.uint64)

@@ -1,9 +1,9 @@
-"""Sampling of LT sets on a GPU: the sets of ``sample_cpu.py``, to the bit, for one round.
+"""Sampling of LT sets on a GPU: the same sets as ``sample_cpu.py``, bit for bit, for one round.
 
-Under LT every vertex has one live in-edge at most, so an RR set is a walk, and since the choice of a vertex in a sample
-is a function of both, a walk that comes back to a vertex goes round in a circle from there. A thread owns a walk and
-needs no set of visited vertices: a stack of the smallest hashes met so far finds the circle within one turn (Nivasch,
-"Cycle detection using a stack", IPL 2004), and the walk itself, still at hand, tells by bisection where it begins.
+Under LT every vertex has at most one live in-edge, so an RR set is a walk. The choice at a vertex is a function of
+vertex and sample. So a walk that returns to a vertex repeats the same cycle from there. A thread owns a walk and needs
+no set of visited vertices. A stack of the smallest hashes so far detects the cycle within one period (Nivasch, "Cycle
+detection using a stack", IPL 2004). Bisection over the logged walk then finds where the cycle begins.
 """
 
 from collections import namedtuple
@@ -19,35 +19,35 @@ from gpukit.worlds.block_cuda import step as _step
 from gpukit.worlds.sample_cuda import OUTPUT, SAMPLES
 
 BLOCK, REGISTERS = 128, 96
-"""Threads in a block, and the registers each may take."""
+"""Threads in a block, and the most registers per thread."""
 
 BLOCKS = 5
-"""Blocks on a multiprocessor: enough walks at a time to hide the latency of memory, and as many as have room."""
+"""Blocks on a multiprocessor: enough concurrent walks to hide the latency of memory, and as many as fit."""
 
 WARP, STEPS = 32, 16
 """Threads of a warp, and the steps it takes before it writes them to its logs; a power of two up to 32."""
 
 WARPS, ROW = BLOCK // WARP, BLOCK + WARP // STEPS
-"""Warps in a block, and the places for a step of its threads: neighbours write, and read, in different banks."""
+"""Warps in a block, and the row length of the step buffer: neighbouring threads write, and read, different banks."""
 
 PROBES = 8
-"""Places of a walk that a thread asks for at once where it looks for the begin of a circle."""
+"""Places of a walk that a thread loads at once when it searches for the start of a cycle."""
 
 LEVELS = 24
 """Height of a stack; a walk of t steps needs about ln t."""
 
 SHARED_PART, SHARED_TAKEN = 4, 3
-"""The part of the walks that belongs to no block, one in SHARED_PART, so that all end at about the same time, and the
-place in ``control`` that counts those taken."""
+"""One walk in SHARED_PART belongs to no block, so that all blocks end at about the same time. SHARED_TAKEN is the place
+in ``control`` that counts the walks taken from these."""
 
 DEEP = 2
-"""``OVERFLOW`` where a stack was too low."""
+"""Value of ``OVERFLOW`` if a stack was too low."""
 
 draw_root, lt_choice = (for_kernels(f) for f in (rule.draw_root, rule.lt_choice))
 
 
 class WalkTables(namedtuple("WalkTables", "rows walk_steps lt_kind lt_constant lt_prefix roots n")):
-    """What walks read of a graph: as :class:`gpukit.worlds.reverse.SamplerTables`, for one round, and ``walk_steps``.
+    """Graph arrays for walks: as :class:`gpukit.worlds.reverse.SamplerTables`, for one round, and ``walk_steps``.
 
     Attributes
     ----------
@@ -57,17 +57,17 @@ class WalkTables(namedtuple("WalkTables", "rows walk_steps lt_kind lt_constant l
 
 
 class Stack(namedtuple("Stack", "hash when")):
-    """The smallest hashes that each thread of a block met so far, ascending, and when; shape (LEVELS, BLOCK)."""
+    """The smallest hashes so far of each thread of a block, ascending, and their steps; shape (LEVELS, BLOCK)."""
 
 
 class Recent(namedtuple("Recent", "vertex size ticket used")):
-    """What the threads of a block met since they wrote their logs last.
+    """What the threads of a block met since they last wrote their logs.
 
     Attributes
     ----------
     vertex : uint32 array, shape (STEPS, ROW)
     size : int32 array, ticket, used : int64 arrays, shape (BLOCK,)
-        How many vertices, of which walk, and the place of the first in the log.
+        Number of vertices, the walk they belong to, and the place of the first in the log.
     """
 
 
@@ -78,10 +78,10 @@ TABLES = group(WalkTables, _rows, _walk_steps, _int, _u64, _u32, _words, _int)
 
 @kernel((_rows, "int32[::1]", _walk_steps))
 def link(rows, indices, walk_steps):
-    """Put the row of its tail beside each in-edge; any grid.
+    """Store the row of its tail with each in-edge; any grid.
 
-    A thread owns an edge: it reads the tail (4 bytes) and its row (a 32-byte sector), and writes 16 bytes: tail |
-    in-degree << 32, and the first of the tail's in-edges. So a step of a walk waits for memory once, not twice.
+    A thread owns an edge. It reads the tail (4 bytes) and the tail's row (a 32-byte sector), and writes 16 bytes: tail
+    | in-degree << 32, and the tail's first in-edge. So a step of a walk waits for memory once, not twice.
     """
     for edge in range(cuda.grid(1), len(indices), cuda.gridsize(1)):
         u = int64(indices[edge])
@@ -91,9 +91,9 @@ def link(rows, indices, walk_steps):
 
 @device
 def _circle_entry(log, thread, begin, last, circle):
-    """Return where a walk enters its circle: the first of places 0 … last that is visited again a turn later.
+    """Return where a walk enters its cycle: the first of places 0 … last whose vertex appears again one period later.
 
-    The last place is; whether those before it are, the log tells, a few places at a time.
+    This is known to hold for the last place. For the places before, the log is searched, PROBES places at a time.
     """
     low, high = int64(0), last
     while low < high:
@@ -107,9 +107,9 @@ def _circle_entry(log, thread, begin, last, circle):
     return low
 
 
-# The walk is over: its set is what lies before the circle, and one turn. Returns where the log ends now.
 @_step
 def _end_walk(out, log, thread, ticket, begin, used, circle):
+    """End a walk; its set is the part before the cycle plus one period. Return where the log ends now."""
     if ticket >= 0:
         if circle > 0:
             used = begin + circle + _circle_entry(log, thread, begin, used - begin - circle, circle)
@@ -117,10 +117,12 @@ def _end_walk(out, log, thread, ticket, begin, used, circle):
     return used
 
 
-# Each row of the log is written by neighbouring threads, because single writes would cost as much as the reads of a
-# walk. Afterwards the logs of a warp have all that its threads met.
 @_step
 def _append(recent, log, tid, thread):
+    """Append the buffered steps; afterwards the logs of a warp hold all vertices its threads met.
+
+    Neighbouring threads write each row of the log together. Single writes would cost as much as the reads of a walk.
+    """
     warp, lane = tid // WARP, tid % WARP
     i = lane % STEPS
     for j in range(lane // STEPS, WARP, WARP // STEPS):
@@ -130,9 +132,12 @@ def _append(recent, log, tid, thread):
             log[thread - tid + owner, recent.used[owner] + i] = found
 
 
-# Algorithm 6, lines 3 to 7, for all sets of a block. Afterwards each thread knows where its log goes.
 @_step
 def _place(out, recent, base_of, drawn, tid, block_size, control):
+    """Reserve space for all sets of a block (algorithm 6, lines 3 to 7).
+
+    Afterwards ``base_of`` says where the log of each thread goes.
+    """
     if tid == 0:
         total = int64(0)
         for i in range(block_size):
@@ -144,9 +149,9 @@ def _place(out, recent, base_of, drawn, tid, block_size, control):
             base_of[i] += total
 
 
-# Algorithm 6, lines 9 to 11: a warp copies the log of a thread. Afterwards the sets lie in the entries.
 @_step
 def _pack(out, recent, base_of, log, tid, block_size, thread):
+    """Copy the logs, a warp per log (algorithm 6, lines 9 to 11); afterwards the sets are in the entries."""
     for owner in range(tid // WARP, block_size, (block_size + WARP - 1) // WARP):
         row = thread - tid + owner
         for i in range(tid % WARP, recent.used[owner], WARP):
@@ -161,16 +166,18 @@ def _pack(out, recent, base_of, log, tid, block_size, thread):
             cuda.atomic.add(out.counts, v, 1)
 
 
-# whole: nine values change in every step of the walk, and all would have to travel
+# whole: nine values change in every step of the walk, and would all have to be passed around
 @kernel((TABLES, SAMPLES, _walk_steps, OUTPUT, "int64[::1]"), max_registers=REGISTERS)
 def walk(tables, samples, log, out, control):
     """Draw RR sets of the LT model and pack them; any grid.
 
-    A block owns consecutive walks, as many as any other, and a thread one of them at a time, the next one that is not
-    taken; then threads take those that belong to no block, an atomic add each. A step reads the chosen edge (a 32-byte
-    sector), and looks for a circle while that is on its way. After STEPS of them a warp appends what its threads met to
-    their rows of ``log``, 8 bytes each. In the end a block takes a place for all its members at once, and a warp copies
-    the log of a thread: 8 bytes read and written, one atomic add for the occurrence counter.
+    A block owns an equal share of consecutive walks. A thread owns one of them at a time: the next one not yet taken.
+    Once the share is used up, threads take walks that belong to no block, one atomic add each.
+
+    A step reads the chosen edge (a 32-byte sector), and checks for a cycle during that load. After STEPS steps a warp
+    appends the vertices that its threads met to their rows of ``log``, 8 bytes each. At the end a block reserves space
+    for all its members at once, and a warp copies the log of a thread: 8 bytes read and written, one atomic add for the
+    occurrence counter.
 
     Parameters
     ----------
@@ -179,13 +186,13 @@ def walk(tables, samples, log, out, control):
     log : uint64 array, shape (threads, c)
         Working space: set << 32 | vertex. A thread whose log is half full starts no further walk.
     out, control
-        As in :func:`gpukit.worlds.sample_cuda.sample`. ``TICKET`` ends below ``count`` where the logs were too small
-        for all walks, ``OVERFLOW`` is set where one was too small for a walk, and is DEEP where a stack was.
+        As in :func:`gpukit.worlds.sample_cuda.sample`. ``TICKET`` ends below ``count`` if the logs were too small for
+        all walks. ``OVERFLOW`` is set if one log was too small for a walk, and is DEEP if a stack was too low.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     thread = cuda.grid(1)
     capacity = log.shape[1]
-    # A line for each array: the simulator tells shared arrays apart by the line that makes them.
+    # One line per array: the simulator tells shared arrays apart by the line that creates them.
     stack = Stack(
         cuda.shared.array((LEVELS, BLOCK), uint32),
         cuda.shared.array((LEVELS, BLOCK), int32),
@@ -230,7 +237,7 @@ def walk(tables, samples, log, out, control):
                 start, degree = int64(tables.rows[v, 0]), int64(tables.rows[v, 1])
             else:
                 cuda.atomic.sub(walking, warp, 1)
-        # Section 3.7: the one live in-edge of each vertex, until there is none, or a vertex comes again.
+        # Section 3.7: follow the one live in-edge of each vertex until there is none, or until a vertex repeats.
         step = 0
         while step < STEPS and going:
             chosen = lt_choice(
