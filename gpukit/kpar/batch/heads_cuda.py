@@ -1,8 +1,9 @@
-"""Heads of edges with ω beside them, so that a push on a GPU hardly ever reads it at another place.
+"""Heads of edges stored together with ω, so that a push on a GPU seldom reads ω itself.
 
-A push adds to the residue of a head and looks whether that lifts it over ω · ρ. On a large graph ω is at a random place
-of megabytes, and reading it takes a third as long again as the atomic add. But a head does not use all 31 bits: those
-above hold ω to a few binary digits, and it is read only where these leave open whether the head is lifted.
+A push adds to the residue of a head and checks whether this lifts it over ω · ρ. On a large graph ω is at a random
+place of an array of megabytes. Reading it adds a third to the time of the atomic add. But a head does not use all 31
+bits. The bits above it hold ω to a few binary digits. ω itself is read only if these digits do not decide whether the
+head is lifted.
 """
 
 from typing import Any, NamedTuple
@@ -15,20 +16,21 @@ from gpukit.device.kernels import device, group
 from gpukit.kpar.problem import ONE
 
 EXPONENT = 5
-"""Bits that tell how large ω is; the others are its digits after the first one."""
+"""Bits for the magnitude of ω; the remaining bits are its binary digits after the first."""
 
 BARE = 31
-"""Bits of a head that has nothing beside it."""
+"""Bits of a head that is stored without ω."""
 
 SHARE = 4
-"""Of the free memory the part that heads may take."""
+"""Heads may take at most one part in SHARE of the free memory."""
 
 
 class Heads(NamedTuple):
     """Heads of edges (int32, m): the vertex in the lower ``bits``, and above them the code of its ω.
 
-    The code is a floating-point number of ``digits`` binary digits after the first, without a sign: ω itself below
-    2^digits, and then 2^e · (2^digits + d) rounded down, as (e + 1) · 2^digits + d. Nothing where ``bits`` is BARE.
+    The code is an unsigned floating-point number with ``digits`` binary digits after the first. Below 2^digits it is ω
+    itself. Otherwise ω is rounded down to 2^e · (2^digits + d), and the code is (e + 1) · 2^digits + d. If ``bits`` is
+    BARE, there is no code.
     """
 
     words: Any
@@ -37,12 +39,12 @@ class Heads(NamedTuple):
 
 
 HEADS = group(Heads, "int32[::1]", "int64", "int64")
-"""Its type, in signatures of kernels."""
+"""The type of :class:`Heads` in signatures of kernels."""
 
 
 @device
 def walks_within(word, heads):
-    """Return the least and the largest that ω of a head may be."""
+    """Return the lowest and the highest ω that the code of a head allows."""
     if heads.bits == BARE:
         return int64(1), int64(ONE)
     code = word >> heads.bits
@@ -54,17 +56,17 @@ def walks_within(word, heads):
 
 
 def _codes(walks: Any, digits: int) -> Any:
-    """Return the code of each ω (int64) with so many digits (:class:`Heads`); ``walks`` is uint32."""
+    """Return the code of each ω (int64) with ``digits`` digits (:class:`Heads`); ``walks`` is uint32."""
     large = xp.maximum(walks.astype(np.int64), 1 << digits)
     e = xp.frexp(large.astype(np.float64))[1].astype(np.int64) - 1 - digits
     return xp.where(walks < 1 << digits, walks.astype(np.int64), ((e + 1) << digits) + (large >> e) - (1 << digits))
 
 
 def heads_of(n: int, indices: Buffer, walks: Any) -> Heads:
-    """Return the heads of the edges of a graph with ω beside them; ``words`` is a Buffer.
+    """Return the heads of a graph's edges, stored together with ω; ``words`` is a Buffer.
 
-    Those of ``indices`` (int32, m) as they are, where a head has too few free bits, another array of them does not fit
-    or they lie elsewhere. ``walks`` is ω (uint32, n).
+    ``indices`` (int32, m) is returned unchanged if a head has too few free bits, if a second array does not fit into
+    memory, or if the edges are not in this GPU's memory. ``walks`` is ω (uint32, n).
     """
     bits = max(1, (n - 1).bit_length())
     digits = BARE - bits - EXPONENT

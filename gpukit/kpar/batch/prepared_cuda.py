@@ -31,18 +31,18 @@ from gpukit.kpar.weights_cuda import BYTES_PER_EDGE, edge_chances
 from gpukit.wording import spelled
 
 ANSWERING = 16
-"""Teams that take on queries which were begun together: with more a query that goes on alone takes longer."""
+"""Most teams that continue queries begun together: with more teams, a query that continues alone takes longer."""
 
 ROWS_BY_START, ROWS_BY_END = Walks._fields[:3], Walks._fields[3:7]
-"""Names of the arrays of an index by start and by end."""
+"""Names of the arrays of an index by start, and by end."""
 
 ENTRIES = ("row_ends", "row_freqs", "starts", "frequencies")
-"""Names of those with an element for each entry, or each frequent one; start lists, which are read most, last: arrays
-that are equally large go to host memory in this order."""
+"""Names of the arrays with an element for each entry, or each frequent entry. Start lists, which are read most, come
+last: arrays of equal size go to host memory in this order."""
 
 
 class Batch(NamedTuple):
-    """What kernels read for a batch, as they take it (:func:`gpukit.kpar.query.answer_cuda.answer`)."""
+    """Arguments of the kernels for a batch (:func:`gpukit.kpar.query.answer_cuda.answer`)."""
 
     among: Any
     edges: Edges
@@ -52,7 +52,7 @@ class Batch(NamedTuple):
     request: Request
 
     def places(self) -> int:
-        """Return how many of the best a query keeps: those of its answer, and the contenders behind it."""
+        """Return how many of the best vertices a query keeps: those of its answer, and the contenders after it."""
         return self.request.k + (CONTENDERS // 2 if len(self.in_edges.begin.array) > 0 else 0)
 
 
@@ -64,17 +64,17 @@ class CudaPrepared(Ready):
     ----------
     graph : Graph
     index : Index
-        Their arrays in host or device memory.
+        Index with its arrays in host or device memory.
     constants : Constants
     gpu : int
         CUDA device number.
     arrays : dict of Buffer
-        Graph and index on the device; ``chances`` of the edges too, where they are weighted.
+        Graph and index on the device; also the ``chances`` of the edges, if these are weighted.
     space : Workspaces
     light : bool
-        Whether walks are drawn again by queries: the index holds no rows, or they do not fit onto the GPU.
+        Whether queries draw the walks again: the index holds no rows, or they do not fit on the GPU.
     heads : Heads or None
-        Those of the edges, once queries began together.
+        The heads of the edges, once queries have begun together.
     """
 
     gpu: int
@@ -90,12 +90,13 @@ class CudaPrepared(Ready):
 
     @classmethod
     def of_each(cls, graph: Graph, index: Index, gpus: Sequence[int]) -> "list[CudaPrepared]":
-        """Copy a graph and an index that was built on it to GPUs; arrays that are there already are not copied.
+        """Copy a graph and an index built on it to GPUs; arrays that are already there are not copied.
 
-        Edges that do not fit lie on several GPUs together or in host memory (``device/placing.py``). Rows that do not
-        are left out (``light``), and walks drawn again. Where edges lie elsewhere, a word through the bus for each
-        step, rows do too, which are read in sequence; and those of an updatable index, whose walks are never drawn
-        again.
+        Edges that do not fit are split among several GPUs or placed in host memory (``device/placing.py``). Rows that
+        do not fit are left out (``light``), and walks are drawn again. There are two exceptions in which rows go to
+        host memory instead. First, if the edges are not in the GPU's memory: a walk would read one word through the bus
+        for each step, whereas rows are read in sequence. Second, the rows of an updatable index, whose walks are never
+        drawn again.
 
         Raises
         ------
@@ -115,7 +116,7 @@ class CudaPrepared(Ready):
                     held[-1]["chances"] = Buffer(edge_chances(graph))
                 free.append(free_memory())
         rows = {name: getattr(index, name) for name in ROWS_BY_END}
-        # Forward rows are made from sorted pairs: two words an entry, twice while they are sorted.
+        # Forward rows are made from sorted pairs: two words per entry, twice during the sort.
         sorting = 0 if index.forward is not None and _missing(dict(enumerate(index.forward))) == 0 else 40
         lacking = working + _missing(rows) + sorting * len(index.starts) > min(free)
         light = index.light or (lacking and not index.updatable and not isinstance(held[0]["indices"], Far))
@@ -138,7 +139,7 @@ class CudaPrepared(Ready):
         return prepared
 
     def answers(self, task: Task, threads: int, shape: Shape | None) -> Result:
-        """Answer a batch, a launch after the other."""
+        """Answer a batch, one launch after the other."""
         sources, among, steps, request, in_edges, progress = task
         named, shape, refined = None if among is None else Buffer(among), shape or Shape(), len(in_edges.begin) > 0
         batch = self._batch(named and named.view, request, in_edges)
@@ -154,7 +155,7 @@ class CudaPrepared(Ready):
         return _unpacked(rows, request.k, steps, refined)
 
     def on_device(self) -> AbstractContextManager[Any]:
-        """Return the context in which the GPU is the current one."""
+        """Return a context in which this GPU is current."""
         return on_gpu(self.gpu)
 
     def placed(self, array: np.ndarray) -> Any:
@@ -162,7 +163,7 @@ class CudaPrepared(Ready):
         return Buffer(array)
 
     def _order(self, sources: Sources, shape: Shape) -> np.ndarray:
-        """Return the order of queries: those that start together at once, those without an edge to push along last."""
+        """Return the order of queries: if they begin together, those without out-edges to push along come last."""
         order = np.arange(len(sources))
         if self.space.teams(len(sources), shape)[1] > 1:
             indptr, vertices = self.arrays["indptr"].array, xp.asarray(sources.vertices)
@@ -171,7 +172,7 @@ class CudaPrepared(Ready):
         return order
 
     def _batch(self, among: Any, request: Request, in_edges: InEdges) -> Batch:
-        """Return what kernels read for a batch."""
+        """Return the arguments of the kernels for a batch."""
         index, a = self.index, self.arrays
         rows = (a[name].view for name in (*ROWS_BY_START, *ROWS_BY_END, "walks", "arrivals", "by_arrivals"))
         return Batch(
@@ -184,15 +185,15 @@ class CudaPrepared(Ready):
         )
 
     def _heads(self) -> Heads:
-        """Return the heads of the edges, as kernels take them, with ω beside them; made once."""
+        """Return the heads of the edges with ω, as an argument of kernels; made once."""
         if self.heads is None:
             self.heads = heads_of(self.graph.n, self.arrays["indices"], self.arrays["walks"].array)
         return self.heads._replace(words=self.heads.words.view)
 
     def make_in_edges(self) -> InEdges:
-        """Return :class:`InEdges` as Buffers; where the device lacks room the host makes them, and keeps the tails."""
+        """Return :class:`InEdges` as Buffers; if the device lacks room, the host makes them and keeps the tails."""
         n, m, advice = self.graph.n, self.graph.m, f"use {spelled('device', 'cpu')}, or {spelled('depth', 'auto')}"
-        self.heads = None  # only save time, and are made again where there is room
+        self.heads = None  # they only save time, and are made again if there is room
         needs, free = {"in-edges": 4 * m + 16 * n, "sorting them": 16 * m}, free_memory(tidied=True)
         working = BYTES_PER_VERTEX * n
         if sum(needs.values()) + working > free and isinstance(self.graph.indices, np.ndarray):
@@ -205,7 +206,7 @@ class CudaPrepared(Ready):
         return InEdges(Buffer(begin), Buffer(tails), Buffer(xp.diff(begin) + xp.diff(sums[begin]) // WALKS_AN_EDGE))
 
     def _launch(self, sources: Sources, first: int, last: int, batch: Batch, shape: Shape, width: int) -> np.ndarray:
-        """Answer the queries ``first`` … ``last`` - 1; returns the kernel's rows, ``width`` words each."""
+        """Answer the queries ``first`` … ``last`` - 1; return the kernel's rows, ``width`` words each."""
         queries, places = last - first, batch.places()
         source, out = self.space.sources(sources, first, last), self.space.out(queries, width)
         *given, request = batch
@@ -229,7 +230,7 @@ class CudaPrepared(Ready):
         return out.host()
 
     def _begin(self, source: Any, queries: int, first: int, slots: int, batch: Batch, space: TeamArrays) -> None:
-        """Begin the queries from ``first`` on, one in each slot, up to the scores of those that read start lists."""
+        """Begin the queries from ``first`` on, one per slot, up to the scores of those that read start lists."""
         states = self.space.states
         assert states is not None
         among, edges, chances, walks, _, request = batch
@@ -250,7 +251,7 @@ class CudaPrepared(Ready):
 
 
 def _rows_here(n: int, index: Index, light: bool) -> dict[str, Buffer]:
-    """Return the rows of an index on the current GPU, empty ones of a light one; forward rows may be made there."""
+    """Return the rows of an index on the current GPU, empty if ``light``; forward rows are made there if missing."""
     held = light_index(index.params, index.seed, index.walks, index.arrivals, None) if light else index
     rows = {name: Buffer(getattr(held, name)) for name in ROWS_BY_END}
     forward = held.forward
@@ -265,7 +266,7 @@ def _missing(arrays: dict) -> int:
 
 
 def _unpacked(rows: np.ndarray, k: int, schedule: list, refined: bool) -> Result:
-    """Return the result that the kernel's rows hold."""
+    """Return the result stored in the kernel's rows."""
     end = 2 + len(schedule) * len(TRACE)
     traces = rows[:, 2:end].reshape(len(rows), len(schedule), len(TRACE))
     steps = rows[:, 1].astype(np.int32)

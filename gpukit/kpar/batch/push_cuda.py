@@ -1,9 +1,9 @@
-"""The first pushes of many queries on a GPU, all at once, before teams of blocks take the queries on.
+"""The first pushes of many queries on a GPU, all at once, before teams of blocks continue the queries.
 
-A query pushes in rounds: it takes the residues of its frontier, then pushes them along the edges. In the kernel of all
-steps (``query/answer_cuda.py``) a team of blocks waits after each until all of them are done. Here the rounds of many
-queries, each in a *slot*, are kernels of their own, of which a multiprocessor holds more threads, and a warp shares out
-the edges of a few vertices without looking at others.
+A query pushes in rounds: it takes the residues of its frontier, then pushes them along the edges. In the kernel for all
+steps (``query/answer_cuda.py``), all blocks of a team wait for each other after each half of a round. Here, each query
+has a *slot*, and each half round of many slots is a separate kernel. A multiprocessor holds more threads of these
+kernels. A warp divides the edges of a few vertices among its threads without looking at other vertices.
 """
 
 from typing import Any
@@ -32,45 +32,48 @@ BLOCK, LANES = (4, 1) if simulated() else (256, 32)
 WARPS = BLOCK // LANES
 
 REGISTERS = 64
-"""Registers a thread of the larger kernels may take."""
+"""Most registers per thread of the larger kernels."""
 
 BLOCKS = 2 if simulated() else 4096
-"""Blocks of a launch, for all slots: ``blockIdx.y`` is the slot."""
+"""Blocks of a launch, over all slots: ``blockIdx.y`` is the slot."""
 
 VERTICES_A_BLOCK, PUSHING = 1 << 14, 1024
-"""Vertices of the graph for each block that pushes for a slot, and blocks at most: so many that a GPU holds those of a
-few slots, one slot after the other, whose residues its cache then keeps."""
+"""Vertices of the graph per block that pushes for a slot, and the most such blocks. A GPU then holds the blocks of only
+a few slots at a time, one slot after the other, and its cache keeps the residues of these slots."""
 
 ITEMS = 4
-"""Vertices of the frontier whose edges a warp pushes along together."""
+"""Vertices of the frontier along whose edges a warp pushes together."""
 
 EACH = 2
-"""Of these edges those that a thread has under way at a time."""
+"""Edges that a thread processes at a time, so that their loads overlap."""
 
 PIECE = 2 if simulated() else 128
-"""Edges of a row that a warp takes at most: longer ones are cut, so that no warp is long at work on its own."""
+"""Most edges of a row that a warp processes: longer rows are cut, so that no warp works long after all others."""
 
 ROUNDS_AT_ONCE = 3 if simulated() else 8
-"""Rounds that are launched before the host asks whether any query goes on; those without a frontier cost some µs."""
+"""Rounds that are launched before the host checks whether any query continues; rounds without a frontier cost some
+µs."""
 
 SIZE, PIECES, ROUNDS, PUSHED, ALONG = 0, 2, 4, 5, 6
 WAITS, COUNT, LEAST_RESERVE, ENTRIES, WALKS_MAX, COARSE = 7, 8, 9, 10, 11, 12
-"""Words of a slot's row of ``states``: sizes of the frontier and of the list of pieces, of even and of odd rounds; the
-rounds, vertices pushed, and edges pushed along; whether the query waits for what start lists bring, its candidates, the
-k-th largest reserve, and the entries of the lists; two numbers of :class:`gpukit.kpar.groups.Threshold`."""
+"""Words of a slot's row of ``states``. In order: sizes of the frontier, and of the list of pieces, each for even and
+for odd rounds; the numbers of rounds, vertices pushed, and edges pushed along; whether the query waits for its start
+lists; its number of candidates; the k-th largest reserve; the number of entries of the lists; two fields of
+:class:`gpukit.kpar.groups.Threshold`."""
 
 LISTING, VALUING = 1, 2
-"""The phases whose :func:`gpukit.kpar.query.team_cuda.counters` :func:`list_all` and :func:`value_all` leave."""
+"""The phases in whose :func:`gpukit.kpar.query.team_cuda.counters` the kernels :func:`list_all` and :func:`value_all`
+count."""
 
 LISTED, VALUED, STATE_WORDS = 16 * LISTING, 16 * VALUING, 48
-"""Where these lie in the row; its length."""
+"""First places of these counters in the row; the row's length."""
 
 edge_part = for_kernels(rule.edge_part)
 
 
 @device
 def take_sources(q, sources, queries, slot, rank, members):
-    """Give the sources of a query their mass, and make them the frontier; returns how many there are."""
+    """Give the sources of a query their mass, and make them the frontier; return their number."""
     size = sources[q + 1] - sources[q]
     first_vertex = queries + 1 + sources[q]
     first_mass = first_vertex + sources[queries]
@@ -92,7 +95,7 @@ WALKS = group(Walks, _i64, _i32, _u32, _i64, _i32, _i64, _u32, _u32, _i64, _i32,
 
 @kernel((_i64, _int, _int, _i64, TEAM_ARRAYS))
 def begin_all(sources, queries, first, rhos, space):
-    """Begin the queries from ``first`` on, one in each slot; a block owns a slot."""
+    """Begin the queries from ``first`` on, one per slot; a block owns a slot."""
     slot_id, tid, q = cuda.blockIdx.x, cuda.threadIdx.x, first + cuda.blockIdx.x
     row = space.states[slot_id]
     i = tid
@@ -110,11 +113,11 @@ def begin_all(sources, queries, first, rhos, space):
 
 @kernel((_int, _int, EDGES, None, TEAM_ARRAYS), (_int, _int, EDGES, "uint64[::1]", TEAM_ARRAYS))
 def take_all(parity, piece, edges, chances, space):
-    """Take the residues of the frontiers of all slots, the first half of a round; a thread owns a vertex of a slot.
+    """Take the residues of the frontiers of all slots: the first half of a round; a thread owns a vertex of a slot.
 
-    What each edge takes goes to ``scores``, or with ``chances`` (else None) what all of them take; the rest stays in
-    ``reserve``. Rows of more than ``piece`` edges are listed in ``limits``, piece by piece, a warp a row.
-    Reads and writes five words of a vertex at random places.
+    The share of each edge goes to ``scores``, or with ``chances`` (else None) the sum of all shares. The rest stays in
+    ``reserve``. Rows of more than ``piece`` edges are listed in ``limits``, piece by piece, one warp per row. Reads and
+    writes five words per vertex at random places.
     """
     slot_id, rank, members = cuda.blockIdx.y, cuda.grid(1), cuda.gridsize(1)
     cut = cuda.shared.array(1, int32)
@@ -168,13 +171,13 @@ def take_all(parity, piece, edges, chances, space):
     max_registers=REGISTERS,
 )
 def push_all(parity, piece, edges, heads, chances, counts, rhos, space):
-    """Push along the edges of the frontiers of all slots, the second half of a round.
+    """Push along the edges of the frontiers of all slots: the second half of a round.
 
-    A warp owns ITEMS rows, or a piece of one, and each of its threads EACH of their edges at a time.
+    A warp owns ITEMS rows, or a piece of one row. Each thread processes EACH of their edges at a time.
 
-    An edge costs 4 bytes read (20 along weighted edges, 8 of them read a moment before) and an 8-byte atomic add, and
-    for a vertex without residue one of a mark; ω is read where what stands with the head does not decide.
-    Vertices lifted over their thresholds make the next frontier.
+    An edge costs 4 bytes read (20 along weighted edges, 8 of which were read shortly before) and an 8-byte atomic add.
+    A head without residue costs an atomic operation on a mark. ω is read only if the code stored with the head does not
+    decide. Vertices lifted over their thresholds form the next frontier.
     """
     slot_id, lane, warp = cuda.blockIdx.y, cuda.threadIdx.x % LANES, cuda.threadIdx.x // LANES
     lengths = cuda.shared.array((WARPS, ITEMS), int32)
@@ -213,7 +216,7 @@ def push_all(parity, piece, edges, heads, chances, counts, rhos, space):
                     firsts[warp, i], lasts[warp, i] = begin, end - 1
             i += LANES
         warp_fence()
-        # The edges of the rows lie one behind the other; a thread takes every LANES-th of them, EACH at a time.
+        # The edges of the rows are numbered consecutively; a thread takes every LANES-th of them, EACH at a time.
         total = int32(0)
         for i in range(ITEMS):
             total += lengths[warp, i]
@@ -255,7 +258,7 @@ def push_all(parity, piece, edges, heads, chances, counts, rhos, space):
 
 @device
 def alone(row, memory):
-    """Return the blocks of a launch that work on a slot as a team that needs not wait; counters lie in ``row``."""
+    """Return the blocks of a launch that work on a slot as a team without barriers; its counters are in ``row``."""
     return teams.Team(row, -teams.COUNTERS, cuda.blockIdx.x, cuda.gridDim.x, memory)
 
 
@@ -279,7 +282,7 @@ def list_all(space):
 
 @kernel((WALKS, None, TEAM_ARRAYS), (WALKS, "boolean[::1]", TEAM_ARRAYS), max_registers=REGISTERS)
 def value_all(walks, among, space):
-    """Find what walks carry (:func:`gpukit.kpar.query.lists_cuda.value_walks`) in each slot."""
+    """Compute the mass per walk (:func:`gpukit.kpar.query.lists_cuda.value_walks`) in each slot."""
     slot_id = cuda.blockIdx.y
     sums = cuda.shared.array(PREFIX_SUMS, int64)
     small = cuda.shared.array(SMALL, int32)
@@ -301,8 +304,8 @@ def value_all(walks, among, space):
 def propose_all(blocks, queries, k, rhos, patience, walks, among, space):
     """Find the candidates of the queries that are tested now (:func:`gpukit.kpar.query.estimate_cuda.propose`).
 
-    Cooperative, teams of ``blocks`` blocks of at most 512 threads (a power of two); each takes every so-many-th of the
-    ``queries`` slots. Queries that are to read start lists wait for these.
+    Cooperative, in teams of ``blocks`` blocks of at most 512 threads (a power of two). The ``queries`` slots are
+    divided among the teams in turn. Queries that need start lists are marked as waiting for them.
     """
     cuda.cg.this_grid().sync()
     number, block = int64(cuda.blockIdx.x // blocks), cuda.blockIdx.x % blocks
@@ -329,10 +332,10 @@ def propose_all(blocks, queries, k, rhos, patience, walks, among, space):
 
 @kernel((TEAM_ARRAYS,))
 def clean_all(space):
-    """Set what the queries of all slots wrote to zero again, but their marks; a warp owns LANES words of these.
+    """Reset what the queries of all slots wrote to zero, except their marks; a warp owns LANES words of marks.
 
-    A vertex is written where any of the same sector of 32 bytes has a mark, four of residue and reserve and sixteen
-    units: a sector of which only a part is written would be read first.
+    A vertex is reset if any vertex of the same 32-byte sector has a mark: four residues or reserves, or sixteen units.
+    A sector that is written only in part would be read first.
     """
     slot_id, lane, warp = cuda.blockIdx.y, cuda.threadIdx.x % LANES, cuda.threadIdx.x // LANES
     words = cuda.shared.array((WARPS, LANES), uint32)
@@ -362,9 +365,9 @@ def clean_all(space):
 
 
 def longest_piece(n: int, m: int) -> int:
-    """Return the edges of the longest piece of a row: so many that no frontier has more than n pieces.
+    """Return the edges of the longest piece of a row, such that no frontier has more than n pieces.
 
-    Of m edges, longer rows are at most m / piece, and pieces as many more than they.
+    Of m edges, at most m / piece rows are longer than a piece, and they add at most m / piece pieces.
     """
     return max(PIECE, -(-2 * m // n))
 
@@ -373,10 +376,10 @@ def push_first(
     graph: Graph, sources: Any, queries: int, first: int, among: Any, edges: Edges, heads: Heads, chances: Any,
     walks: Walks, rhos: Any, states: Buffer, space: TeamArrays,
 ) -> None:  # fmt: skip
-    """Push for the queries from ``first`` on, one in each slot, until no residue is above its threshold.
+    """Push for the queries from ``first`` on, one per slot, until no residue is above its threshold.
 
-    Afterwards the vertices met are listed, and what walks from them carry is known, as after the first push of
-    :func:`gpukit.kpar.query.answer_cuda.answer`, whose arguments these are. ``states`` has a row for each slot.
+    Afterwards the vertices met are listed and the mass per walk is known, as after the first push of
+    :func:`gpukit.kpar.query.answer_cuda.answer`, which has the same arguments. ``states`` has a row for each slot.
     """
     slots, piece = len(states), longest_piece(graph.n, graph.m)
     launch(begin_all, slots, BLOCK, sources, queries, first, rhos, space)
@@ -393,7 +396,7 @@ def push_first(
 
 
 def clean_up(slots: int, marks: Buffer, space: TeamArrays) -> None:
-    """Make all that was written by the queries in so many slots zero again."""
+    """Reset what the queries in ``slots`` slots wrote to zero."""
     launch(clean_all, (max(1, BLOCKS // slots), slots), BLOCK, space)
     marks.array.fill(0)
 

@@ -1,13 +1,14 @@
 """Start lists read once for several queries on a GPU.
 
-On a large graph the unit of residue that a walk carries is at another place for every entry of a start list, and a
-sector of 32 bytes is read for the 2 that count. The units of GROUP_SIZE queries, each in a *slot*, are therefore laid
-side by side, and the lists of all that are a candidate of any of them are read once. All blocks of the GPU do so for
-one such group after the other, in kernels without a barrier: what a group reads stays in the cache as long as it is
+On a large graph, every entry of a start list refers to a unit of residue at a random place. A sector of 32 bytes is
+read for the 2 bytes of the unit. Therefore the units of GROUP_SIZE queries, each in a *slot*, are interleaved. The list
+of each vertex that is a candidate of any of these queries is read once for all of them. All blocks of the GPU process
+one such group after the other, in kernels without a barrier, so the cache keeps the data of a group as long as it is
 needed. The last group may have fewer slots.
 
-Starts rise within a list, but for frequent ones, which come first. Lists are read up to the same vertex all of them,
-then up to the next, so that units are read of one range of vertices at a time, of which the cache holds more.
+Starts rise within a list, except for frequent starts, which come first. All lists are read up to the same vertex, then
+up to the next such vertex. So units are read from one range of vertices at a time, of which the cache holds a larger
+part.
 """
 
 from numba import int32, int64, uint16, uint32, uint64
@@ -27,13 +28,14 @@ from gpukit.kpar.query.team_cuda import GROUP_SIZE, PAIRS, POOL, PREFIX_SUMS, SM
 BLOCK = 4 if simulated() else 512
 
 REGISTERS = 64
-"""Registers that a thread of the larger kernels may take: two blocks of BLOCK threads on a multiprocessor."""
+"""Most registers per thread of the larger kernels: two blocks of BLOCK threads fit on a multiprocessor."""
 
 RANGE = 5 if simulated() else 1 << 23
-"""Vertices of a range: in smaller ones, beginning lists anew takes more than the cache saves."""
+"""Vertices of a range: with smaller ranges, starting the lists anew takes longer than the cache saves."""
 
 COLUMNS = BLOCK + 2
-"""Those of a tile whose rows threads write and whose columns they read: 2 more, and neighbours read other banks."""
+"""Columns of a tile whose rows threads write and whose columns they read: 2 more than BLOCK, so that neighbours read
+different banks."""
 
 IN_UNION = 0
 """Counter: vertices that are candidates of any slot."""
@@ -43,14 +45,14 @@ row_place = for_kernels(rule.row_place)
 
 @device
 def team_of(space, first, pool, sums, stage, small):
-    """Return all blocks of a launch as a team that needs not wait, with the counters of a group's first slot."""
+    """Return all blocks of a launch as a team without barriers, with the counters of a group's first slot."""
     memory = teams.Memory(pool, sums, stage, stage, small)
     return teams.Team(space.control, 1 + first * teams.CONTROL, cuda.blockIdx.x, cuda.gridDim.x, memory)
 
 
 @device
 def union_of(space, first):
-    """Return the list of the candidates of a group, where its length is counted, and the place of each in it."""
+    """Return the list of a group's candidates, the place of its length in ``control``, and each vertex's position."""
     counter = 1 + first * teams.CONTROL + teams.COUNTERS + IN_UNION
     return space.long[first, teams.ROOM], counter, space.long[first + 1, teams.SPARE]
 
@@ -62,7 +64,8 @@ _int = "int64"
 def unite(first, space):
     """List the candidates of the slots of a group, each once; a thread owns a candidate of a slot at a time.
 
-    The first to set the bit of a vertex, in SPARE of the first slot, lists it. An atomic for each candidate.
+    The thread that first sets the bit of a vertex, in SPARE of the first slot, lists it. One atomic operation per
+    candidate.
     """
     small = cuda.shared.array(SMALL, int32)
     stage = cuda.shared.array(STAGE, int32)
@@ -93,17 +96,17 @@ def unite(first, space):
 
 @kernel((_int, TEAM_ARRAYS), max_registers=REGISTERS)
 def lay_side_by_side(first, space):
-    """Lay the units of a group's slots side by side, zero for slots that it lacks.
+    """Interleave the units of a group's slots, with zero for missing slots.
 
-    A block owns as many vertices at a time as it has threads. Each thread reads one's units, and what it writes are
-    pairs one after the other: 2 bytes read and 2 written a vertex and slot, all of them in order.
+    A block owns as many vertices at a time as it has threads. Each thread reads the units of one vertex and writes
+    consecutive pairs: 2 bytes read and 2 written per vertex and slot, all in order.
     """
     tile = cuda.shared.array((GROUP_SIZE, COLUMNS), uint16)
     found = cuda.local.array(GROUP_SIZE, uint16)
     tid, n, end = cuda.threadIdx.x, space.units.shape[1], teams.group_end(space, first)
     base = int64(cuda.blockIdx.x) * BLOCK
     while base < n:
-        # Indices are unsigned: a signed one is looked at for counting from the end.
+        # Indices are unsigned: Numba checks whether a signed index counts from the end.
         v = uint64(min(base + tid, n - 1))
         for s in range(GROUP_SIZE):
             found[s] = space.units[uint64(min(first + s, end - 1)), v]
@@ -122,17 +125,17 @@ def lay_side_by_side(first, space):
 
 @device
 def stretches_of(space, first):
-    """Return where in all start lists what is read of each of a group's begins, and where it ends."""
+    """Return the begin and end, in all start lists, of the part to read of each of a group's lists."""
     return space.long[first + 1, teams.ROOM], space.long[first + 1, teams.LIMITS]
 
 
 @kernel((_int, "boolean", _int, WALKS, TEAM_ARRAYS))
 def measure_lists(first, begun, upto, walks, space):
-    """Find what is read next of each list of a group, and add up lengths within each block's share.
+    """Find the next part to read of each list of a group, and add up the lengths within each block's share.
 
-    This is what lies below ``upto``, with the frequent starts where lists are not ``begun``. A thread owns a list,
-    writes where its stretch begins and ends, and searches for that in what is left of it: a dozen reads. Before lists
-    are begun it writes the list's place, too.
+    The part holds the starts below ``upto`` that are still unread. If lists are not ``begun``, it includes the frequent
+    starts. A thread owns a list. It writes the begin and end of the part, after a binary search in the rest of the
+    list: a dozen reads. If lists are not ``begun``, it also writes the list's position.
     """
     sums = cuda.shared.array(PREFIX_SUMS, int64)
     small = cuda.shared.array(SMALL, int32)
@@ -166,14 +169,17 @@ def measure_lists(first, begun, upto, walks, space):
 
 @kernel((_int, WALKS, TEAM_ARRAYS), max_registers=REGISTERS)
 def add_lists(first, walks, space):
-    """Add up what walks carry to a group's candidates (:func:`gpukit.kpar.query.starts_cuda.add_starts_for_group`)."""
+    """Sum the mass that walks carry to a group's candidates.
+
+    See :func:`gpukit.kpar.query.starts_cuda.add_starts_for_group`.
+    """
     pool = cuda.shared.array(POOL, int64)
     sums = cuda.shared.array(PREFIX_SUMS, int64)
     small = cuda.shared.array(SMALL, int32)
     team = team_of(space, first, pool, sums, small, small)
     listed, counter, _ = union_of(space, first)
     whole = teams.prefix_over_blocks(team, pool, sums)
-    # Slots that a short group lacks carry nothing.
+    # Missing slots of a short group carry nothing.
     slot_id, last = first + cuda.threadIdx.x % PAIRS * 2, teams.group_end(space, first) - 1
     sums_of = space.long[min(slot_id, last), teams.WALKED], space.long[min(slot_id + 1, last), teams.WALKED]
     add_starts_for_group(
@@ -184,7 +190,7 @@ def add_lists(first, walks, space):
 
 @kernel((_int, TEAM_ARRAYS))
 def score_candidates(first, space):
-    """Write the scores of a group's candidates, reserve and what walks brought; a thread owns one at a time."""
+    """Write the scores of a group's candidates, reserve plus mass of walks; a thread owns a candidate at a time."""
     _, _, places = union_of(space, first)
     for slot_id in range(first, teams.group_end(space, first)):
         candidates, row = space.short[slot_id, teams.CANDIDATES], space.states[slot_id]
@@ -198,7 +204,7 @@ def score_candidates(first, space):
 
 @kernel((_int, TEAM_ARRAYS))
 def forget_lists(first, space):
-    """Set WALKED of all slots of a group to zero again; a thread owns a place of the list."""
+    """Reset WALKED of all slots of a group to zero; a thread owns a place of the list."""
     _, counter, _ = union_of(space, first)
     for slot_id in range(first, teams.group_end(space, first)):
         walked, j = space.long[slot_id, teams.WALKED], int64(cuda.grid(1))
@@ -210,9 +216,9 @@ def forget_lists(first, space):
 def gather_batched(slots: int, n: int, walks: Walks, space: TeamArrays) -> None:
     """Write the scores of the candidates of all queries that wait for them, one group of slots after the other.
 
-    The arguments but the number of slots and that of vertices are those of kernels. ``space.control`` is zero before;
-    SPARE, which has no bit set, LIMITS and ROOM of a group's slots are room; WALKED is zero before and afterwards. A
-    query that does not wait finds all its lists as they were.
+    The arguments except the numbers of slots and vertices are those of kernels. ``space.control`` must be zero. SPARE
+    (with no bit set), LIMITS and ROOM of a group's slots are working space. WALKED is zero before and afterwards. The
+    lists of a query that does not wait stay unchanged.
     """
     grid, block = shape(add_lists, teams.MAX_BLOCKS, BLOCK)
     laying = shape(lay_side_by_side, -(-n // BLOCK), BLOCK).grid

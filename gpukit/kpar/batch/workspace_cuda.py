@@ -1,4 +1,4 @@
-"""The working space of queries on a GPU, and how many are at work at a time."""
+"""The working space of queries on a GPU, and the number of queries that run at a time."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,41 +16,42 @@ from gpukit.kpar.query.team_cuda import GROUP_SIZE, TeamArrays
 
 BLOCK = 4 if simulated() else 512
 BYTES_PER_VERTEX = 8 * team_cuda.LONG_ROWS + 4 * team_cuda.SHORT_ROWS + 2 + 1
-"""Room that each slot of a team takes for a vertex, its unit and its mark."""
+"""Bytes per vertex of each slot of a team, with its unit and its mark."""
 
 AT_WORK = 20_000_000
-"""Vertices that the teams at work have room for, all together: with more they push each other out of the cache."""
+"""Most vertices in the working arrays of all teams that run at once: more would displace each other from the cache."""
 
 GROUPS = 32 // GROUP_SIZE
-"""Groups of GROUP_SIZE queries that begin together: with fewer a GPU has not enough to do."""
+"""Groups of GROUP_SIZE queries that begin together: fewer do not keep a GPU busy."""
 
 LARGE = 2_000_000
-"""Vertices above which queries read start lists together, if there are enough of them: their units leave the cache."""
+"""Vertices above which queries read start lists together, if there are enough queries: the units no longer fit the
+cache."""
 
 EDGES_A_BLOCK, FEWEST_BLOCKS = 100_000, 8
-"""Edges of the graph for each block that answers a query with others, and blocks at least: more only wait longer."""
+"""Edges of the graph per block of a team, and the fewest blocks; additional blocks only wait longer."""
 
 ANSWER_WORDS = 1 << 26
 """Most words of answers that one launch leaves in device memory."""
 
 A_LAUNCH = 64
-"""Queries of a launch for each team: a team of an H200 took 4 to 17 ms for one on graphs of 0.5 million to 1.6 billion
-edges (docs/kpar.md), so that progress and Ctrl-C get their turn about once a second."""
+"""Queries per launch for each team. A team of an H200 took 4 to 17 ms for one query on graphs of 0.5 million to 1.6
+billion edges (docs/kpar.md). So progress and Ctrl-C are handled about once a second."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """How the work of a query is spread; answers depend on none of it.
+    """How queries are distributed over the GPU; answers do not depend on it.
 
     Attributes
     ----------
     teams : int
-        Queries at a time; 0 chooses.
+        Number of queries at a time; 0 chooses.
     blocks : int
-        Blocks that answer a query together; 0 chooses.
+        Number of blocks that answer a query together; 0 chooses.
     slots_per_team : int
-        Slots for each of the teams, in which queries begin together: 1 (none do) or ``GROUP_SIZE``, or fewer for one
-        team; 0 chooses. Those of a light index begin alone.
+        Slots per team, in which queries begin together: 1 (none do) or ``GROUP_SIZE``, or fewer for one team; 0
+        chooses. Queries on a light index begin alone.
     """
 
     teams: int = 0
@@ -59,7 +60,7 @@ class Shape:
 
 
 class Workspaces:
-    """Working space of the kernels for a graph of n vertices and m edges on the current GPU, kept between batches."""
+    """Working space of the kernels for a graph of n vertices and m edges on the current GPU, reused between batches."""
 
     def __init__(self, n: int, m: int) -> None:
         self.n, self.m = n, m
@@ -71,9 +72,9 @@ class Workspaces:
     def spread(
         self, kernel: Any, args: Callable[[int, TeamArrays], tuple], queries: int, k: int, shape: Shape
     ) -> tuple[int, int, int]:
-        """Return how many teams there are to be, the blocks of each and its slots.
+        """Return the number of teams, the blocks of each, and the slots of each.
 
-        ``args(blocks, arrays)`` must return the arguments of the kernel, given the blocks of a team.
+        ``args(blocks, arrays)`` must return the arguments of the kernel for teams of ``blocks`` blocks.
         """
         if simulated():
             return min(shape.teams or 1, queries), shape.blocks or 1, shape.slots_per_team or 1
@@ -95,12 +96,13 @@ class Workspaces:
         return shape.teams or min(teams, team_cuda.MAX_BLOCKS), shape.slots_per_team or slots_per_team
 
     def _fitting(self, teams: int, slots_per_team: int) -> tuple[int, int]:
-        """Return how many teams and slots of each there is memory for, at most these.
+        """Return the number of teams and of slots per team that memory allows, at most these.
 
-        Slots that only save time leave half of it to what is made later, such as in-edges.
+        Additional slots only save time, so they leave half of the free memory to arrays that are made later, such as
+        in-edges.
         """
         if self._lacking(teams, slots_per_team) > 0:
-            # Only here, because asking for the free memory goes to the driver.
+            # Only here, because a query of the free memory goes to the driver.
             free = int(0.9 * free_memory())
             while slots_per_team > 1 and self._lacking(1, slots_per_team) > free // 2:
                 slots_per_team //= 2
@@ -110,18 +112,18 @@ class Workspaces:
         return teams, slots_per_team
 
     def blocks(self, kernel: Any, args: tuple, teams: int, wanted: int = 0) -> int:
-        """Return how many blocks of a cooperative kernel each of so many teams has, ``wanted`` or as many as fit."""
+        """Return the blocks per team of a cooperative kernel: ``wanted``, or as many as fit."""
         if kernel not in self._resident:
             self._resident[kernel] = cooperative_grid(kernel, BLOCK, args)
         return max(1, min(wanted or team_cuda.MAX_BLOCKS, self._resident[kernel] // teams, team_cuda.MAX_BLOCKS))
 
     def launches(self, queries: int, width: int, shape: Shape) -> Iterator[tuple[int, int]]:
-        """Return the first query of each launch and the one after its last, for answers of so many words."""
+        """Return the first query of each launch and the end (exclusive), for answers of ``width`` words."""
         size = max(1, min(ANSWER_WORDS // width, A_LAUNCH * self.teams(queries, shape)[0]))
         return ((first, min(first + size, queries)) for first in range(0, queries, size))
 
     def _lacking(self, teams: int, slots_per_team: int) -> int:
-        """Return the bytes that the arrays of these teams take beyond those that are held."""
+        """Return the bytes that the arrays of these teams need beyond those already allocated."""
         slots, pairs = (
             teams * slots_per_team - self._work["rows"][0],
             self._pairs_for(slots_per_team) - len(self._pairs),
@@ -129,11 +131,11 @@ class Workspaces:
         return BYTES_PER_VERTEX * self.n * max(0, slots) + 4 * max(0, pairs)
 
     def _pairs_for(self, slots_per_team: int) -> int:
-        """Return how many pairs of units there are to be: those of a group, where queries begin together."""
+        """Return the number of pairs of units: those of one group if queries begin together, else 0."""
         return 0 if slots_per_team == 1 else team_cuda.PAIRS * self.n
 
     def arrays(self, teams: int, slots_per_team: int, k: int) -> TeamArrays:
-        """Return the arrays of these teams or more, clean (:func:`query_cuda.answer`), as kernels take them."""
+        """Return clean arrays for at least these teams (:func:`query_cuda.answer`), as arguments of kernels."""
         slots = teams * slots_per_team
         if "rows" not in self._work or self._work["rows"][0] < slots:
             self._work.pop("rows", None)
@@ -159,22 +161,22 @@ class Workspaces:
 
     @property
     def marks(self) -> Buffer:
-        """Those of the vertices that each slot met."""
+        """Marks of the vertices that each slot has met."""
         return self._work["rows"][4]
 
     def clear_control(self) -> None:
-        """Make what teams share zero, before a launch."""
+        """Reset the shared state of teams to zero, before a launch."""
         self._work["rows"][3].array.fill(0)
 
     def sources(self, sources: Sources, first: int, last: int) -> Any:
-        """Return some queries as the kernels take them: offsets, vertices and mass in one int64 array on the device."""
+        """Return queries as an argument of kernels: offsets, vertices and mass in one int64 array on the device."""
         part = slice(sources.offsets[first], sources.offsets[last])
         offsets, mass = sources.offsets[first : last + 1] - part.start, sources.mass[part].view(np.int64)
         self._sources.load(np.concatenate([offsets, sources.vertices[part], mass]))
         return self._sources.view
 
     def out(self, queries: int, width: int) -> Buffer:
-        """Return room for answers, int64 (queries, width)."""
+        """Return an array for answers, int64 (queries, width)."""
         if "out" not in self._work or self._work["out"].array.shape != (queries, width):
             self._work["out"] = Buffer((queries, width), np.int64)
         return self._work["out"]

@@ -18,22 +18,23 @@ from gpukit.wording import spelled
 
 FACTORS = (8, 4, 2)
 BUDGET = (1, 5)
-"""More walks for the head of the PRO-rank list: factors, and the share of all walks they may add."""
+"""Additional walks for the head of the PRO-rank list: factors, and the share of all walks they may add."""
 
 _BLOCKS_PER_THREAD = 8
 BYTES_PER_WALK = 24
-"""Upper bound of the room a walk takes in the rows: while they are made, and afterwards."""
+"""Upper bound of the bytes per walk in the rows, during construction and afterwards."""
 
 _MAX_WALKS = 2**32 - 1
 
 
 class Paths(NamedTuple):
-    """The walks of an index that is made for updates, one by one (``update.py``).
+    """The walks of an updatable index, one by one (``update.py``).
 
-    ``sized_for`` (edges of the graph) and ``factors`` (uint8, n: a(v)) decide ω for any degrees. ``moves`` (uint16,
-    walks) is how many steps each walk goes, and ``vertices`` (int32) is where to, all end to end. ``names`` (uint64, n)
-    are what walks are drawn by, where vertices came or went; else these are 0 … n-1. ``sized_n`` is how many vertices
-    the graph had that numbers of walks are made for, where it has others now.
+    ``sized_for`` (edges of the graph) and ``factors`` (uint8, n: a(v)) determine ω for any degrees. ``moves`` (uint16,
+    walks) is the number of steps of each walk, and ``vertices`` (int32) the vertices it visits, all concatenated.
+    ``names`` (uint64, n) are the ids that key the draws of walks, if vertices were added or removed; otherwise these
+    ids are 0 … n-1. ``sized_n`` is the number of vertices from which the numbers of walks were computed, if the graph
+    has a different number now.
     """
 
     sized_for: int
@@ -44,7 +45,7 @@ class Paths(NamedTuple):
     sized_n: int | None = None
 
     def walks_per_edge(self, n: int, params: Params) -> int:
-        """Return :meth:`Constants.walks_per_edge` of the graph that sizes are made for, if others do not say n."""
+        """Return :meth:`Constants.walks_per_edge` for the sizes stored here; ``n`` is used if ``sized_n`` is None."""
         return Constants.of(self.sized_n or n, self.sized_for, params).walks_per_edge()
 
 
@@ -58,9 +59,9 @@ class Index:
     seed : int
         Seed of the walks.
     walks : uint32 array, shape (n,)
-        ω: walks from each vertex; 0 for dangling ones.
+        ω: number of walks from each vertex; 0 for dangling vertices.
     arrivals : int64 array, shape (n,)
-        ω_I: walks that end at each vertex.
+        ω_I: number of walks that end at each vertex.
     src_begin : int64 array, shape (n + 1,)
         Start of the start list of each end.
     starts : int32 array, shape (entries,)
@@ -70,15 +71,15 @@ class Index:
     frequencies : uint32 array
         Number of walks, for the starts with more than one.
     hubs : int32 array or None
-        Vertices at which more than 8ψ walks end, ascending (the H of the paper), where asked for.
+        Vertices at which more than 8ψ walks end, ascending (the H of the paper), if requested.
     light : bool
-        Whether only ω and ω_I are kept; walks are then drawn again when a query needs them, with the same answers.
+        Whether only ω and ω_I are stored; queries then draw walks again when needed, with the same answers.
     forward : tuple of arrays
-        The same by start: row starts (int64, n + 1), ends (int32), frequencies (uint32). Derived.
+        The same entries by start: row starts (int64, n + 1), ends (int32), frequencies (uint32). Derived.
     updatable : bool
-        Whether it is made for updates: its walks are then drawn on slot tables, and never again by queries.
+        Whether the index can be updated. Its walks are drawn on slot tables, and never again by queries.
     paths : Paths or None
-        What such an index holds besides, if it was read.
+        The additional arrays of an updatable index, if they were read.
     """
 
     params: Params
@@ -97,7 +98,7 @@ class Index:
 
     @classmethod
     def of(cls, params: Params, seed: int, arrays: Mapping[str, np.ndarray], *, light: bool) -> "Index":
-        """Return the index with the given arrays by name, those of the rows left out where it is light."""
+        """Return the index with the given arrays by name; a light index has no rows."""
         index = light_index(params, seed, arrays["walks"], arrays["arrivals"], arrays.get("hubs"))
         rows: dict[str, Any] = {
             name: arrays[name] for name in ("src_begin", "starts", "frequent_begin", "frequencies") if not light
@@ -128,11 +129,11 @@ def walk_counts(
     ----------
     graph : Graph
     order : int32 array
-        The PRO-rank list. From its top a(v) is 8 until half of the budget (a fifth of all walks) is used, then 4 until
-        three quarters, then 2; a vertex that would go over a limit gets the next factor.
+        The PRO-rank list. From its top, a(v) is 8 until half of the budget (a fifth of all walks) is used, then 4 until
+        three quarters are used, then 2. A vertex that would exceed a limit gets the next factor.
     constants : Constants
     adaptive : bool
-        Whether a(v) may be above 1 (off: the ablation without adaptive thresholds, kPAR_IP).
+        Whether a(v) may exceed 1 (off: the ablation without adaptive thresholds, kPAR_IP).
     xp : module
         NumPy, or CuPy for arrays on a GPU.
 
@@ -159,7 +160,7 @@ def walk_counts(
 
 
 def base_counts(degrees: list[int], per_edge: int) -> list[int]:
-    """Return the walks of vertices with so many out-edges, before any gets more, by :meth:`Constants.walks_per_edge`.
+    """Return the base number of walks of vertices with these out-degrees, by :meth:`Constants.walks_per_edge`.
 
     Raises
     ------
@@ -183,7 +184,7 @@ def build_index(
     adaptive: bool = True,
     memory: int | None = None,
 ) -> Index:
-    """Draw the walks of every vertex and store where they end.
+    """Draw the walks of every vertex and store their ends.
 
     Walk j of vertex v is a function of (graph, α, seed, v, j) alone.
 
@@ -201,7 +202,8 @@ def build_index(
     adaptive : bool
         See :func:`walk_counts`.
     memory : int, optional
-        Bytes that the rows may take, both ways. If all ends were distinct and they took more, the index is light.
+        Most bytes of the rows in both directions. If the rows would take more with all ends distinct, the index is
+        light.
 
     Returns
     -------
@@ -256,7 +258,7 @@ def index_of_rows(
     params: Params, seed: int, walks: np.ndarray, places: np.ndarray, lengths: np.ndarray, ends: np.ndarray,
     freqs: np.ndarray, constants: Constants, *, hubs: bool,
 ) -> Index:  # fmt: skip
-    """Return the index of forward rows: what :func:`gpukit.kpar.index.build_cpu.walk_rows` wrote from ``places`` on."""
+    """Return the index made from rows that :func:`gpukit.kpar.index.build_cpu.walk_rows` wrote from ``places`` on."""
     from gpukit.kpar.index.build_cpu import pack_rows
 
     row_begin = begins(lengths)
@@ -269,7 +271,7 @@ def index_of_forward(
     params: Params, seed: int, walks: np.ndarray, forward: tuple[np.ndarray, np.ndarray, np.ndarray],
     constants: Constants, *, hubs: bool,
 ) -> Index:  # fmt: skip
-    """Return the index of forward rows (:attr:`Index.forward`)."""
+    """Return the index made from forward rows (:attr:`Index.forward`)."""
     from gpukit.kpar.index.build_cpu import invert_rows
 
     src_begin, starts, frequent_begin, frequencies, arrivals = invert_rows(len(walks), *forward)

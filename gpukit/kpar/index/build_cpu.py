@@ -1,4 +1,4 @@
-"""Kernels of the index of inverted walks on the CPU (Numba); ``build_cuda.py`` makes the same on GPUs."""
+"""Kernels for the index of inverted walks on the CPU (Numba); ``build_cuda.py`` makes the same index on GPUs."""
 
 import numba
 import numpy as np
@@ -11,12 +11,12 @@ from gpukit.kpar.rule import any_walk_end
 
 @njit
 def _tally(found, count, place, ends, freqs):
-    """Sort the first ``count`` ends, and write the distinct ones and how often each is there from ``place`` on.
+    """Sort the first ``count`` ends, and write the distinct ones and their frequencies from ``place`` on.
 
     Returns
     -------
     int
-        How many are distinct.
+        Number of distinct ends.
     """
     if count > 24:
         found[:count].sort()
@@ -42,7 +42,7 @@ def _tally(found, count, place, ends, freqs):
 
 @njit
 def rows_of_ends(found, places, first, last, ends, freqs, lengths):
-    """Write what :func:`walk_rows` does, given where the walks end (``found``, from ``places`` on); sorts ``found``."""
+    """Do the same as :func:`walk_rows`, given the ends of walks (``found``, from ``places`` on); sorts ``found``."""
     for v in range(first, last):
         low, high = places[v], places[v + 1]
         lengths[v] = _tally(found[low:high], high - low, low, ends, freqs)
@@ -50,7 +50,7 @@ def rows_of_ends(found, places, first, last, ends, freqs, lengths):
 
 @njit
 def walk_rows(edges, chances, seed, tag, walks, places, first, last, ends, freqs, lengths):
-    """Draw all walks of the vertices first … last - 1 and count where they end.
+    """Draw all walks of the vertices first … last - 1 and count the walks per end.
 
     Parameters
     ----------
@@ -60,9 +60,9 @@ def walk_rows(edges, chances, seed, tag, walks, places, first, last, ends, freqs
     walks : uint32 array, shape (n,)
         Walks of each vertex.
     places : int64 array, shape (n + 1,)
-        Where each vertex may write in ``ends`` and ``freqs``: prefix sums of ``walks``.
+        Where each vertex writes in ``ends`` and ``freqs``: prefix sums of ``walks``.
     ends, freqs : int32 and uint32 arrays
-        Receive the distinct ends of each vertex, ascending, and how many walks end there.
+        Receive the distinct ends of each vertex, ascending, and the number of walks that end there.
     lengths : int64 array, shape (n,)
         Receives the number of distinct ends.
     """
@@ -80,7 +80,7 @@ def walk_rows(edges, chances, seed, tag, walks, places, first, last, ends, freqs
 
 @njit
 def walk_arrivals(edges, chances, seed, tag, walks, first, last, arrivals):
-    """Count in ``arrivals`` (int64, n) where the walks of the vertices first … last - 1 end, and keep nothing else."""
+    """Count in ``arrivals`` (int64, n) the ends of the walks of vertices first … last - 1, and store nothing else."""
     indptr, indices, one_minus_alpha = edges
     for v in range(first, last):
         for j in range(int64(walks[v])):
@@ -89,7 +89,7 @@ def walk_arrivals(edges, chances, seed, tag, walks, first, last, arrivals):
 
 @njit
 def pack_rows(places, lengths, row_begin, ends, freqs, packed_ends, packed_freqs):
-    """Copy rows with gaps between them (from ``places``) end to end (from ``row_begin``)."""
+    """Copy rows with gaps between them (from ``places``) to contiguous rows (from ``row_begin``)."""
     for v in range(len(lengths)):
         shift = places[v] - row_begin[v]
         for i in range(row_begin[v], row_begin[v + 1]):
@@ -106,9 +106,9 @@ def invert_rows(n, row_begin, ends, freqs):
     starts : int32 array
     frequent_begin : int64 array, shape (n + 1,)
     frequencies : uint32 array
-        Of the frequent starts only, those with more than one walk.
+        For the frequent starts only, those with more than one walk.
     arrivals : int64 array, shape (n,)
-        ω_I: walks that end at each vertex.
+        ω_I: number of walks that end at each vertex.
     """
     src_begin, starts, often = transpose_rows(row_begin, ends, freqs)
     parts = rows_by_edges(src_begin, numba.get_num_threads())
@@ -122,7 +122,7 @@ def invert_rows(n, row_begin, ends, freqs):
 
 @njit
 def _count_walks(src_begin, often, arrivals, frequent, first, last):
-    """Write of the ends first … last - 1 how many walks there are, and how many frequent starts, one place further."""
+    """Count for each end first … last - 1 its walks, and its frequent starts, written one place further."""
     for t in range(first, last):
         walks = several = int64(0)
         for i in range(src_begin[t], src_begin[t + 1]):
@@ -133,7 +133,7 @@ def _count_walks(src_begin, often, arrivals, frequent, first, last):
 
 @njit
 def _frequent_first(src_begin, frequent_begin, often, starts, frequencies, first, last):
-    """Put the frequent starts of the ends first … last - 1 before the others, and write their frequencies."""
+    """Put the frequent starts of the ends first … last - 1 before the rest, and write their frequencies."""
     largest = int64(0)
     for t in range(first, last):
         largest = max(largest, frequent_begin[t + 1] - frequent_begin[t])

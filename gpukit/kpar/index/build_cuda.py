@@ -1,6 +1,6 @@
-"""The index of inverted walks on a GPU: that of ``index.py``, to the bit.
+"""The index of inverted walks on a GPU: equal to that of ``build_cpu.py``, bit for bit.
 
-Sorting, prefix sums and runs of equal keys are CuPy's; graph and index may lie in device memory already.
+CuPy does the sorting, prefix sums and runs of equal keys. Graph and index may already be in device memory.
 """
 
 import logging
@@ -28,13 +28,13 @@ from gpukit.wording import spelled
 _log = logging.getLogger("gpukit")
 
 PEAK_PER_WALK = 52
-"""Bytes a walk takes at most while the index is made: its key, twice while sorted, and what runs need."""
+"""Most bytes per walk while the index is made: its key, twice during the sort, and arrays of the runs."""
 
 BYTES_PER_VERTEX = 80
-"""Room that a vertex takes at most while the walks are counted."""
+"""Most bytes per vertex while the walks are counted."""
 
 LEAST_ROOM = 1 << 29
-"""Bytes for walks, or an eighth of what is free: with less it is better to leave the edges in host memory."""
+"""Bytes for walks, or an eighth of the free memory: with less, it is better to leave the edges in host memory."""
 
 any_walk_end = for_kernels(rule.any_walk_end)
 
@@ -47,8 +47,9 @@ _DRAWN = (_number, _number, _int, _i64, _int, _int, _i64)
 def walk_keys(indptr, indices, chances, one_minus_alpha, seed, tag, places, first, count, keys):
     """Draw the walks first … first + count - 1 and write start << 32 | end of each; a thread owns a walk.
 
-    ``places`` (int64, n + 1) are the prefix sums of ω: walk i belongs to the vertex in whose part it lies. Edges count
-    alike where ``chances`` is None; a weighted step is a binary search of 8-byte reads in the row.
+    ``places`` (int64, n + 1) are the prefix sums of ω: walk i belongs to the vertex whose range contains i. If
+    ``chances`` is None, all out-edges of a vertex count alike; a weighted step is a binary search of 8-byte reads in
+    the row.
     """
     i = cuda.grid(1)
     if i < count:
@@ -60,7 +61,7 @@ def walk_keys(indptr, indices, chances, one_minus_alpha, seed, tag, places, firs
 
 @kernel((_i64, _i32, None, *_DRAWN), (_i64, _i32, "uint64[::1]", *_DRAWN))
 def walk_arrivals(indptr, indices, chances, one_minus_alpha, seed, tag, places, first, count, arrivals):
-    """Count in ``arrivals`` where walks end, as :func:`walk_keys` draws them, and keep nothing else."""
+    """Count in ``arrivals`` the ends of walks, drawn as in :func:`walk_keys`, and store nothing else."""
     i = cuda.grid(1)
     if i < count:
         walk = first + int64(i)
@@ -78,7 +79,7 @@ def place_starts(pairs, frequent, src_begin, frequent_begin, starts):
     pairs : int64 array, shape (entries,)
         end << 32 | start, ascending.
     frequent : int32 array, shape (entries + 1,)
-        Number of entries with a frequency above one before each.
+        Number of entries with a frequency above one before each entry.
     src_begin, frequent_begin : int64 arrays, shape (n + 1,)
     starts : int32 array, shape (entries,)
     """
@@ -94,7 +95,7 @@ def place_starts(pairs, frequent, src_begin, frequent_begin, starts):
 
 @kernel((_i64, _i32, _i64, _u32, _i64, _u32))
 def entry_keys(src_begin, starts, frequent_begin, frequencies, keys, freqs):
-    """Write start << 32 | end and the frequency of each entry of a doubled CSR; a thread owns one."""
+    """Write start << 32 | end and the frequency of each entry of a doubled CSR; a thread owns an entry."""
     i = cuda.grid(1)
     if i < len(starts):
         end = row_of(src_begin, int64(i))
@@ -105,7 +106,7 @@ def entry_keys(src_begin, starts, frequent_begin, frequencies, keys, freqs):
 
 
 def _runs(keys: Any) -> tuple[Any, Any]:
-    """Return the distinct keys of an ascending array, and where each begins, the length at the end (int64)."""
+    """Return the distinct keys of an ascending array, and the first place of each, with the length appended (int64)."""
     changes = xp.empty(len(keys), np.bool_)
     changes[:1] = True
     xp.not_equal(keys[1:], keys[:-1], out=changes[1:])
@@ -116,7 +117,7 @@ def _runs(keys: Any) -> tuple[Any, Any]:
 
 
 def _rows(keys: Any, first: int, last: int) -> tuple[Any, Any, Any]:
-    """Return the forward rows (:attr:`Index.forward`) of the vertices first … last - 1, given their walks in order."""
+    """Return the forward rows (:attr:`Index.forward`) of vertices first … last - 1, given their sorted walk keys."""
     pairs, begin = _runs(keys)
     return starts_of(pairs, last, first), pairs.astype(np.int32), xp.diff(begin).astype(np.uint32)
 
@@ -134,7 +135,7 @@ def build_index(
 ) -> Index:
     """Draw the walks of every vertex as :func:`gpukit.kpar.index.build.build_index` does; arrays stay on the GPU.
 
-    Where it has no room for all walks at once, they are drawn in parts, and the arrays lie in host memory. Edges that
+    If the GPU has no room for all walks at once, they are drawn in parts, and the arrays are in host memory. Edges that
     do not fit are read from there (``device/placing.py``).
 
     Raises
@@ -142,7 +143,7 @@ def build_index(
     UsageError
         If a vertex would get 2**32 walks or more.
     DeviceError
-        If the walks of a vertex do not fit, or the host has no room for all.
+        If the walks of one vertex do not fit, or the host has no room for all walks.
     """
     params = params or Params()
     n = graph.n
@@ -167,7 +168,7 @@ def build_index(
         keys = _drawn_keys(drawn, 0, total)
         keys.sort()
         row_begin, ends, freqs = _rows(keys, 0, n)
-        # The low words of a sum do not meet: both halves change places.
+        # The low words of a sum do not overlap, so the sum swaps both halves.
         keys = (keys << 32) + (keys >> 32)
         keys.sort()
         pairs, begin = _runs(keys)
@@ -190,14 +191,14 @@ def build_index(
 
 
 def _drawn_keys(drawn: tuple, first: int, last: int) -> Any:
-    """Return start << 32 | end of the walks first … last - 1 (int64); ``drawn`` is what :func:`walk_keys` is given."""
+    """Return start << 32 | end of the walks first … last - 1 (int64); ``drawn`` are arguments of :func:`walk_keys`."""
     keys = xp.empty(last - first, np.int64)
     for_each(walk_keys, last - first, *drawn, first, last - first, keys)
     return keys
 
 
 def _placed(graph: Graph, params: Params) -> Graph:
-    """Return the graph with its out-edges where walks read them: on the GPU, or in host memory if they do not fit."""
+    """Return the graph with its out-edges placed for walks: on the GPU, or in host memory if they do not fit."""
     if params.weighted:
         return on_device(graph)
     working = {"counts": BYTES_PER_VERTEX * graph.n, "walks": min(LEAST_ROOM, free_memory() // 8)}
@@ -209,9 +210,9 @@ def _placed(graph: Graph, params: Params) -> Graph:
 def _in_parts(
     room: int, params: Params, constants: Constants, walks: Any, drawn: tuple, *, seed: int, hubs: bool
 ) -> Index:
-    """Return the index, in host memory, of walks of which the GPU has room for ``room`` at a time.
+    """Return the index, in host memory; the GPU has room for ``room`` walks at a time.
 
-    They are drawn and sorted on the GPU in parts of consecutive vertices, and inverted on the host.
+    Walks are drawn and sorted on the GPU in parts of consecutive vertices, and inverted on the host.
     """
     begin, counts = to_host(drawn[-1]), to_host(walks)
     n, total, largest = len(counts), int(begin[-1]), int(counts.max())

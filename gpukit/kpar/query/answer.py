@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from gpukit.kpar.query.answer_cpu import Workspace
 
 Schedule = tuple[list[Step], tuple]
-"""Steps, and their ρ, coefficients of the bounds and patience as arrays of the device."""
+"""The steps; and their ρ, coefficients of the bounds and patience as arrays on the device."""
 
 
 class Task(NamedTuple):
-    """A batch: its queries, which vertices answers may name, the values of δ, and what kernels know of them.
+    """A batch: its queries, the vertices that answers may name, the values of δ, and arguments of the kernels.
 
-    ``in_edges`` are those by which answers are refined, or empty.
+    ``in_edges`` serve to refine answers; they are empty if answers are not refined.
     """
 
     sources: Sources
@@ -41,7 +41,7 @@ class Task(NamedTuple):
 
 @dataclass(eq=False)
 class Ready(ABC):
-    """A graph and its index on a device, ready for queries, and what a batch needs there, made once.
+    """A graph and its index on a device, ready for queries; it caches the device arrays that batches need.
 
     Attributes
     ----------
@@ -49,9 +49,9 @@ class Ready(ABC):
     index : Index
     constants : Constants
     schedules : dict
-        Schedules that were asked for, which take long beside a query, by k and depth.
+        Cached schedules by k and depth; computing one takes long compared with a query.
     made : dict of InEdges
-        The in-edges on the device under ``in``, once an answer was refined; ``nowhere`` has none.
+        The in-edges on the device: under ``in``, once an answer has been refined; the entry ``nowhere`` is empty.
     """
 
     graph: Graph
@@ -64,7 +64,7 @@ class Ready(ABC):
         self, sources: Sources, k: int, *, to_end: bool = False, refine: bool = False, among: np.ndarray | None = None,
         progress: Callable[[int, int], None] | None = None, threads: int = 1, shape: Any = None,
     ) -> Result:  # fmt: skip
-        """Answer a batch of queries (:func:`query`); a GPU has a ``shape`` instead of threads, by default its own."""
+        """Answer a batch of queries (:func:`query`); a GPU takes a ``shape`` instead of threads, by default its own."""
         with self.on_device():
             steps, arrays = self.schedule(k, to_end)
             request = Request._make((k, *arrays, float(self.constants.delta_min), self.index.params.epsilon))
@@ -78,7 +78,7 @@ class Ready(ABC):
         return self.schedules[k, to_end]
 
     def in_edges(self, refine: bool = True) -> InEdges:
-        """Return the in-edges on the device, made once where the graph does not hold them; none without ``refine``."""
+        """Return the in-edges on the device, made once if the graph does not have them; empty without ``refine``."""
         name = "in" if refine else "nowhere"
         if name not in self.made:
             self.made[name] = self.make_in_edges() if refine else InEdges._make(map(self.placed, NO_IN_EDGES))
@@ -89,7 +89,7 @@ class Ready(ABC):
         return nullcontext()
 
     def placed(self, array: np.ndarray) -> Any:
-        """Return an array on the device."""
+        """Return an array placed on the device."""
         return array
 
     @abstractmethod
@@ -98,7 +98,7 @@ class Ready(ABC):
 
     @abstractmethod
     def answers(self, task: Task, threads: int, shape: Any) -> Result:
-        """Answer a batch, whose k and vertices were checked."""
+        """Answer a batch; its k and vertices have been checked."""
 
 
 @dataclass(eq=False)
@@ -108,11 +108,11 @@ class Prepared(Ready):
     Attributes
     ----------
     by_arrivals : int32 array, shape (n,)
-        Vertices by falling ω_I, then by id.
+        Vertices by decreasing ω_I, then by id.
     chances : uint64 array, shape (m,), or None
-        Of edges, where they are weighted (:func:`gpukit.kpar.weights.edge_chances`).
+        Chances of the edges, if these are weighted (:func:`gpukit.kpar.weights.edge_chances`).
     spaces : dict of Workspace
-        Clean workspaces by thread, kept from one batch to the next.
+        Clean workspaces by thread, reused between batches.
     """
 
     by_arrivals: np.ndarray
@@ -133,7 +133,7 @@ class Prepared(Ready):
         return make_in_edges(self.graph, self.index.arrivals)
 
     def walks(self) -> Walks:
-        """Return the index as a query takes it."""
+        """Return the index in the form that a query takes."""
         index = self.index
         assert index.forward is not None
         return Walks(
@@ -142,13 +142,13 @@ class Prepared(Ready):
         )  # fmt: skip
 
     def kernel(self, task: Task) -> Callable[..., Any]:
-        """Return what answers some queries on one core: :func:`gpukit.kpar.query.answer_cpu.answer`."""
+        """Return the function that answers some queries on one core: :func:`gpukit.kpar.query.answer_cpu.answer`."""
         from gpukit.kpar.query.answer_cpu import answer
 
         return partial(answer, task.among)
 
     def answers(self, task: Task, threads: int, shape: Any = None) -> Result:
-        """Share a batch among threads."""
+        """Answer a batch, divided among threads."""
         from gpukit.kpar.query.answer_cpu import Answers, Batch, workspace
 
         sources, _, steps, request, in_edges, progress = task
@@ -159,7 +159,7 @@ class Prepared(Ready):
 
         def work(first: int, last: int) -> None:
             nonlocal done
-            # Taken out until it is clean again.
+            # Removed until it is clean again.
             space = self.spaces.pop(get_ident(), None) or workspace(index.walks, index.arrivals)
             answer(edges, self.chances, walks, batch, first, last, request, space, out)
             self.spaces[get_ident()] = space
@@ -196,13 +196,13 @@ def query(
         Length of each answer, 1 … n; fewer where fewer vertices have a positive score.
     threads : int
         CPU threads; answers do not depend on it.
-    to_end : bool
+    Length of each answer, 1 … n; shorter if fewer vertices have a positive score.
         Whether to go on to δ_end at least (relative error ε/2) instead of stopping as soon as the bounds allow.
     refine : bool
         Whether to take a second look at the vertices around the end of the answer (``refine_cpu.py``).
-    among : bool array, shape (n,), optional
-        Which vertices answers may name; the guarantee holds for the k best of them. All by default.
-    progress : callable, optional
+    Whether to continue to δ_end at least (relative error ε/2) instead of stopping as soon as the bounds allow.
+        Marks the vertices that answers may name; the guarantee holds for the k best of them. All by default.
+    Whether to refine the estimates of vertices around the end of the answer (``refine_cpu.py``).
         Called with (queries done, queries).
 
     Returns

@@ -1,8 +1,8 @@
 """The kernel of a query on the CPU (Numba): adaptive forward push, candidates, estimates, bounds and the stop test.
 
-One call answers a range of queries on one core, in a workspace of its own; an answer depends on neither the range nor
-the workspace. Values are int64 in units of 2**-62: none exceeds 2**62. Pairs that are read together lie together:
-``state`` holds (residue, ω and the mark ``SEEN``) and ``reserves`` (reserve, ω_I) of each vertex.
+One call answers a range of queries on one core, in its own workspace; an answer depends on neither the range nor the
+workspace. Values are int64 in units of 2**-62; none exceeds 2**62. Values that are read together are stored together:
+``state`` holds (residue, ω plus the mark ``SEEN``) and ``reserves`` holds (reserve, ω_I) of each vertex.
 """
 
 from typing import Any, NamedTuple
@@ -18,14 +18,14 @@ from gpukit.kpar.query.refine_cpu import finish
 from gpukit.kpar.rule import any_walk_end, goes_forward, left_out, passed_on, passed_up_to, shift_of, threshold_of
 
 ABSORBS = 1 << 52
-"""Stands in ``state`` for the ω = 0 of a vertex without out-edges, which no threshold lets into a frontier: what it
-gets waits as residue to the end of a push and is reserve then."""
+"""Stored in ``state`` instead of ω = 0 for a vertex without out-edges. No threshold lets such a vertex into a frontier:
+what it receives stays residue until the end of a push and then becomes reserve."""
 SEEN = 1 << 53
-"""Added to ω in ``state`` while a vertex is among those the query has met."""
+"""Added to ω in ``state`` once the query has met a vertex."""
 
 
 class Workspace(NamedTuple):
-    """Arrays of one thread, shape (n,) or (2 n,); ``key_bits`` and ``keys`` are the same memory."""
+    """Arrays of one thread, shape (n,) or (2 n,); ``key_bits`` and ``keys`` share memory."""
 
     state: np.ndarray
     reserves: np.ndarray
@@ -46,9 +46,9 @@ class Workspace(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Queries (:class:`gpukit.kpar.problem.Sources`), ``mass`` as int64.
+    """Queries (:class:`gpukit.kpar.problem.Sources`), with ``mass`` as int64.
 
-    ``in_edges`` is :class:`gpukit.kpar.groups.InEdges`, by which their answers are refined.
+    ``in_edges`` is :class:`gpukit.kpar.groups.InEdges`; it serves to refine answers.
     """
 
     offsets: Any
@@ -58,10 +58,10 @@ class Batch(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """What queries write.
+    """Arrays that queries write.
 
-    Vertices (int32), scores (int64) and which are certain (bool), shape (queries, k), lengths and numbers of steps,
-    shape (queries,), and the traces, int64 (queries, steps, columns).
+    Vertices (int32), scores (int64) and certainty flags (bool), shape (queries, k); lengths and numbers of steps, shape
+    (queries,); and the traces, int64 (queries, steps, columns).
     """
 
     nodes: Any
@@ -73,7 +73,7 @@ class Answers(NamedTuple):
 
     @classmethod
     def of(cls, queries: int, k: int, steps: int) -> "Answers":
-        """Return room for the answers of some queries, of k places, in so many steps."""
+        """Return arrays for the answers of ``queries`` queries with k places and ``steps`` steps."""
         places = (queries, k)
         return cls(
             np.empty(places, np.int32), np.empty(places, np.int64), np.zeros(queries, np.int64),
@@ -81,18 +81,18 @@ class Answers(NamedTuple):
         )  # fmt: skip
 
     def result(self, schedule: list[Step], *, certain: bool) -> Result:
-        """Return the answers; which places are certain is left out where queries did not say."""
+        """Return the answers; without ``certain``, they do not say which places are certain."""
         flags = self.certain if certain else None
         return Result.of_rows(self.lengths, self.nodes, self.scores, self.steps, self.traces, schedule, flags)
 
 
 def workspace(walks: np.ndarray, arrivals: np.ndarray) -> Workspace:
-    """Return a clean workspace for an index with these ω and ω_I."""
+    """Return a zeroed workspace for an index with these ω and ω_I."""
     n = len(walks)
     state, reserves = np.zeros(2 * n, np.int64), np.zeros(2 * n, np.int64)
     state[1::2], reserves[1::2] = np.where(walks == 0, ABSORBS, walks.astype(np.int64)), arrivals
     keys = np.zeros(n, np.int64)
-    # One more: appending without a branch writes behind the last entry.
+    # One place more: the branchless append writes one place behind the last entry.
     lists = {name: np.zeros(n + 1, np.int32) for name in ("touched", "frontier", "upcoming", "candidates", "ids")}
     sums = {name: np.zeros(n, np.int64) for name in ("unit", "walked", "taken", "scores", "spare_keys")}
     spare_ids = np.zeros(n, np.int32)
@@ -104,7 +104,7 @@ def workspace(walks: np.ndarray, arrivals: np.ndarray) -> Workspace:
 
 @njit
 def begin(q, batch, ws):
-    """Give the sources of a query their mass and make them the frontier; returns how many there are."""
+    """Give the sources of a query their mass and make them the frontier; return their number."""
     size = uint64(0)
     for i in range(batch.offsets[q], batch.offsets[q + 1]):
         v = batch.vertices[i]
@@ -118,7 +118,7 @@ def begin(q, batch, ws):
 
 @njit
 def collect_frontier(met, threshold, ws):
-    """List in ``frontier`` which of the vertices met are above their threshold; returns how many."""
+    """List in ``frontier`` the vertices met that are above their threshold; return their number."""
     size = uint64(0)
     for j in range(met):
         v = ws.touched[j]
@@ -131,12 +131,13 @@ def collect_frontier(met, threshold, ws):
 
 @njit(error_model="numpy")
 def push_round(frontier, size, upcoming, met, threshold, edges, chances, ws):
-    """Push from the ``size`` vertices of a frontier, once: all of its residue is taken before any is pushed.
+    """Push once from the ``size`` vertices of a frontier: all their residue is taken before any is pushed.
 
     Returns
     -------
     following, met, pushed_along
-        How many vertices ``upcoming`` lists, lifted over their thresholds; vertices met so far; edges pushed along.
+        The number of vertices lifted over their thresholds, which ``upcoming`` lists; vertices met so far; edges pushed
+        along.
     """
     state, reserves, touched, taken = ws.state, ws.reserves, ws.touched, ws.taken
     indptr, indices, one_minus_alpha = edges
@@ -169,7 +170,7 @@ def push_round(frontier, size, upcoming, met, threshold, edges, chances, ws):
             u = uint64(indices[e])
             place = u << uint64(1)
             word = state[place + uint64(1)]
-            # Appending without a branch: the entry stays when the counter moves on.
+            # Branchless append: the entry stays only if the counter advances.
             touched[met] = u
             met += uint64(word < SEEN)
             word |= SEEN
@@ -190,7 +191,7 @@ def push(size, met, threshold, edges, chances, ws):
     Returns
     -------
     met, rounds, pushed, pushed_along
-        Vertices met so far; rounds, vertices and edges that it took.
+        Vertices met so far; numbers of rounds, vertices and edges.
     """
     rounds = pushed = pushed_along = 0
     frontier, upcoming = ws.frontier, ws.upcoming
@@ -205,15 +206,16 @@ def push(size, met, threshold, edges, chances, ws):
 
 @njit(error_model="numpy")
 def value_walks(met, floor, coarse, row_begin, among, ws):
-    """After a push: what absorbing vertices got becomes reserve, and ``unit`` what a walk of each vertex carries.
+    """After a push, turn residues of absorbing vertices into reserve, and set ``unit``, the mass per walk.
 
-    Its lowest ``coarse`` bits are zero, and of the others all but the first :data:`gpukit.kpar.rule.SIGNIFICANT`.
+    The lowest ``coarse`` bits of a unit are zero; of the other bits, only the first
+    :data:`gpukit.kpar.rule.SIGNIFICANT` are kept.
 
     Returns
     -------
     count, forward_cost, left
-        How many reserves of ``floor`` or more ``keys`` has; forward entries of vertices with a unit; whether (nonzero)
-        any residue is left.
+        Number of reserves of at least ``floor``, which ``keys`` has; forward entries of vertices with a unit; nonzero
+        if any residue is left.
     """
     state, reserves, unit, keys = ws.state, ws.reserves, ws.unit, ws.keys
     count = 0
@@ -241,14 +243,14 @@ def value_walks(met, floor, coarse, row_begin, among, ws):
 
 @njit
 def propose(size, k, met, walks, threshold, among, ws):
-    """List in ``candidates`` the vertices that could be among the k best: reserve + ω_I · ρ is e₀ or more.
+    """List in ``candidates`` the vertices that could be among the k best: reserve + ω_I · ρ is at least e₀.
 
-    The first ``size`` keys are the reserves among which the k largest are.
+    The first ``size`` keys are reserves; the k largest reserves are among them.
 
     Returns
     -------
     least_reserve, count, inverted_cost
-        e₀, the k-th largest reserve, the number of candidates and of the entries of their start lists; all 0 where
+        e₀, the k-th largest reserve; the number of candidates; the number of entries of their start lists. All are 0 if
         there are fewer than k reserves.
     """
     state, reserves, candidates = ws.state, ws.reserves, ws.candidates
@@ -268,7 +270,7 @@ def propose(size, k, met, walks, threshold, among, ws):
             candidates[count] = v
             count += 1
             inverted_cost += src_begin[v + 1] - src_begin[v]
-    # Those not met have no reserve: the list is sorted by ω_I, so that the rest of it is none.
+    # Vertices not met have no reserve. The list is sorted by ω_I, so nothing after the first failure is a candidate.
     for j in range(len(by_arrivals)):
         v = by_arrivals[j]
         arrivals = reserves[2 * v + 1]
@@ -283,7 +285,7 @@ def propose(size, k, met, walks, threshold, among, ws):
 
 @njit
 def walk_forward(met, edges, chances, walks, ws):
-    """Let the walks of all vertices with a unit carry it to their ends, in ``walked``; lists these in ``upcoming``."""
+    """Carry the units of all vertices along their walks to the ends, in ``walked``; list these ends in ``upcoming``."""
     unit, walked, reached = ws.unit, ws.walked, ws.upcoming
     count = 0
     for j in range(met):
@@ -313,7 +315,7 @@ def walk_forward(met, edges, chances, walks, ws):
 
 @njit
 def list_reached(met, reached, among, ws):
-    """List as candidates all with a score, those with a reserve and ends of walks without; returns how many."""
+    """List as candidates all vertices with a score: with a reserve, or ends of walks without; return their number."""
     count = 0
     for j in range(met):
         v = ws.touched[j]
@@ -330,7 +332,7 @@ def list_reached(met, reached, among, ws):
 
 @njit
 def add_starts(count, walks, ws):
-    """Write to ``scores`` the candidates' reserves and what the walks in their start lists carry."""
+    """Write to ``scores`` the candidates' reserves plus the mass that walks in their start lists carry."""
     unit, starts = ws.unit, walks.starts
     for j in range(count):
         v = ws.candidates[j]
@@ -347,14 +349,14 @@ def add_starts(count, walks, ws):
 
 @njit
 def estimate(forward, least_reserve, count, met, edges, chances, walks, among, ws):
-    """Write the candidates' reserves and what walks carry to them to ``scores``: forward, or by their start lists.
+    """Write to ``scores`` the candidates' reserves plus the mass that walks carry: forward, or by their start lists.
 
-    Without a ``least_reserve`` the candidates are found here: all with a score.
+    If ``least_reserve`` is 0, all vertices with a score become candidates.
 
     Returns
     -------
     count, reached
-        How many candidates there are, and how many vertices ``upcoming`` lists whose ``walked`` is not zero.
+        The number of candidates, and the number of vertices with nonzero ``walked``, which ``upcoming`` lists.
     """
     if not forward:
         add_starts(count, walks, ws)
@@ -370,14 +372,14 @@ def estimate(forward, least_reserve, count, met, edges, chances, walks, among, w
 
 @njit
 def forget_walked(reached, ws):
-    """Set ``walked`` of the vertices that ``upcoming`` lists to zero again."""
+    """Reset ``walked`` to zero for the vertices that ``upcoming`` lists."""
     for j in range(reached):
         ws.walked[ws.upcoming[j]] = 0
 
 
 @njit
 def write_places(q, steps, length, ws, out):
-    """Write the first ``length`` of the candidates that are in order."""
+    """Write the first ``length`` of the sorted candidates."""
     for i in range(length):
         out.nodes[q, i] = ws.ids[i]
         out.scores[q, i] = ws.keys[i]
@@ -387,7 +389,7 @@ def write_places(q, steps, length, ws, out):
 
 @njit
 def write_answer(q, steps, count, k, ws, out):
-    """Write the k best candidates, or all, in order."""
+    """Write the k best candidates in order, or all if there are fewer."""
     length = min(k, count)
     if length > 0:
         take_top(ws.candidates, ws.scores, count, length, ws.keys, ws.ids, ws.spare_keys, ws.spare_ids)
@@ -396,7 +398,7 @@ def write_answer(q, steps, count, k, ws, out):
 
 @njit
 def leave_clean(met, ws):
-    """Set what a query wrote to zero again."""
+    """Reset everything that a query wrote to zero."""
     for j in range(met):
         v = ws.touched[j]
         ws.state[2 * v] = 0
@@ -412,10 +414,10 @@ def answer(among, edges, chances, walks, batch, first, last, request, ws, out):
     Parameters
     ----------
     among : bool array, shape (n,), or None
-        Which vertices answers may name, the k best of which are found; None for all.
+        Marks the vertices that answers may name; the k best of these are found. None for all.
     edges : gpukit.kpar.groups.Edges
     chances : uint64 array, shape (m,), or None
-        Of the edges (:func:`gpukit.kpar.weights.edge_chances`); None where they count alike.
+        Chances of the edges (:func:`gpukit.kpar.weights.edge_chances`); None if all out-edges of a vertex count alike.
     walks : gpukit.kpar.groups.Walks
     batch : Batch
     first, last : int
@@ -425,7 +427,7 @@ def answer(among, edges, chances, walks, batch, first, last, request, ws, out):
     """
     steps = len(request.rhos)
     for q in range(first, last):
-        # Lines 2 to 5: the sources have all mass, and are the first frontier.
+        # Lines 2 to 5: the sources have all mass and form the first frontier.
         met = size = begin(q, batch, ws)
         least_reserve, worked = int64(0), int64(0)
         for step in range(steps):
@@ -435,7 +437,7 @@ def answer(among, edges, chances, walks, batch, first, last, request, ws, out):
                 size = collect_frontier(met, threshold, ws)
             # Line 7: no residue is above its threshold afterwards.
             met, rounds, pushed, pushed_along = push(size, met, threshold, edges, chances, ws)
-            # e₀ never falls, so smaller reserves need no look.
+            # e₀ never decreases, so smaller reserves can be ignored.
             large, forward_cost, left = value_walks(
                 met, max(least_reserve, 1), threshold.coarse, walks.row_begin, among, ws
             )
@@ -446,12 +448,12 @@ def answer(among, edges, chances, walks, batch, first, last, request, ws, out):
             if worked < request.patience[step] and not final:
                 trace[8] = -1
                 continue
-            # Line 8: whoever is no candidate is not among the k best.
+            # Line 8: a vertex outside the candidates is not among the k best.
             least_reserve, count, cost = propose(large, request.k, met, walks, threshold, among, ws)
-            # Lines 9 to 13: the candidates' scores, the cheaper way.
+            # Lines 9 to 13: the candidates' scores, by the cheaper method.
             forward = walks.light or goes_forward(least_reserve, forward_cost, cost)
             count, reached = estimate(forward, least_reserve, count, met, edges, chances, walks, among, ws)
-            # Lines 14 to 23: bounds, and whether they allow to stop.
+            # Lines 14 to 23: bounds, and whether they allow the query to stop.
             refused = 0
             if not final:
                 refused = refused_at(step, count, least_reserve, request, ws)

@@ -1,8 +1,9 @@
-"""The kernel of a query on a GPU: the answers of ``answer_cpu.py``, to the bit, from source to list in one launch.
+"""The kernel of a query on a GPU: the answers of ``answer_cpu.py``, bit for bit, from source to list in one launch.
 
-A *team* of blocks (``team_cuda.py``) answers a query from its first push to its answer and takes the next one: all
-blocks together for one query at a time, or a few blocks each for many at once. Pushes, walks forward and start lists
-are *sweeps* over the rows of a list of vertices, split into tiles of equal length whatever the rows' lengths.
+A *team* of blocks (``team_cuda.py``) answers a query from its first push to its answer and then takes the next query.
+Either all blocks work on one query at a time, or a few blocks each on many queries at once. Pushes, forward walks and
+start lists are *sweeps* over the rows of a list of vertices, split into tiles of equal length whatever the rows'
+lengths.
 """
 
 from itertools import product
@@ -23,18 +24,18 @@ from gpukit.kpar.query.team_cuda import TEAM_ARRAYS
 from gpukit.kpar.rule import goes_forward, threshold_of
 
 REGISTERS = 64
-"""Registers a thread may take: two blocks of 512 threads on a multiprocessor."""
+"""Most registers per thread: two blocks of 512 threads fit on a multiprocessor."""
 
 TRACED = 9
 """Columns of a trace (:data:`gpukit.kpar.problem.TRACE`)."""
 
 NUMBER = 0
-"""Counter: the query that a team takes next."""
+"""Counter: the next query of a team."""
 
 
 @device
 def leave_clean(met, slot, team):
-    """Set what a query wrote to zero again."""
+    """Reset everything that a query wrote to zero."""
     rank, members = team.block * cuda.blockDim.x + cuda.threadIdx.x, team.blocks * cuda.blockDim.x
     j = rank
     while j < met.span:
@@ -67,47 +68,48 @@ REST = (
 _FORMS = tuple(product((None, "boolean[::1]"), (None, "uint64[::1]")))
 
 
-# whole: the loop over rounds of algorithm 3; what is left shares a dozen values that change in every phase
+# whole: the loop over rounds of algorithm 3; its parts share a dozen values that change in every phase
 @kernel(*((among, batched.EDGES, chances, *REST) for among, chances in _FORMS), max_registers=REGISTERS)
 def answer(among, edges, chances, walks, in_edges, sources, queries, first, blocks, request, space, out):
-    """Answer queries; cooperative, ``blocks`` blocks of at most 512 threads (a power of two) a query.
+    """Answer queries; cooperative, ``blocks`` blocks of at most 512 threads (a power of two) per query.
 
     Parameters
     ----------
     among, edges, chances, walks, request
-        As in :func:`gpukit.kpar.query.answer_cpu.answer`; compiled anew where ``among`` or ``chances`` are None.
+        As in :func:`gpukit.kpar.query.answer_cpu.answer`; compiled separately for each combination of None.
     in_edges : gpukit.kpar.groups.InEdges
-        The in-edges, by which answers are refined; empty where they are not to be.
+        The in-edges that serve to refine answers; empty if answers are not refined.
     sources : int64 array
-        The queries, packed: where each begins and where the last one ends (counted from the first vertex), then all
+        The queries, packed: where each begins and where the last one ends (relative to the first vertex), then all
         vertices, then their mass.
     queries : int
     first : int
-        That in the first slot, where queries were begun (``batch/push_cuda.py``); the others follow.
+        The query in the first slot, if queries were begun before (``batch/push_cuda.py``); the next slots follow.
     blocks : int
         Blocks of a team; the grid is a multiple of it.
     space : TeamArrays
-        ``long``, int64 (slots, LONG_ROWS, n), is zero at the start, but for queries that were begun, and at the end in
-        its first three rows, unless :func:`gpukit.kpar.batch.push_cuda.clean_all` sees to it; ``short`` is int32
-        (slots, SHORT_ROWS, n); ``top`` int64 (teams, TOP_ROWS, power of two ≥ k, or k + CONTENDERS / 2 with
-        ``in_edges``); ``control`` int64 (1 + teams * CONTROL,), zero at the start, its first place counts queries
-        taken; ``marks`` uint32 (slots, ⌈n / 32⌉) and ``units`` uint16 (slots, n), zero like ``long``; a team has a slot
-        of its own, but where ``states``, int64 (slots, STATE_WORDS), has rows; ``pairs``, uint32 (n * PAIRS,), is room
-        then for the units of a group, side by side.
+        Working space. ``long``, int64 (slots, LONG_ROWS, n), is zero at the start, except for queries that were begun.
+        Its first three rows are zero at the end, or :func:`gpukit.kpar.batch.push_cuda.clean_all` resets them.
+        ``short`` is int32 (slots, SHORT_ROWS, n). ``top`` is int64 (teams, TOP_ROWS, power of two ≥ k, or k +
+        CONTENDERS / 2 with ``in_edges``). ``control`` is int64 (1 + teams * CONTROL,), zero at the start; its first
+        place counts queries taken. ``marks`` is uint32 (slots, ⌈n / 32⌉) and ``units`` uint16 (slots, n), zero like
+        ``long``. Each team has one slot, unless ``states``, int64 (slots, STATE_WORDS), has rows. In that case
+        ``pairs``, uint32 (n * PAIRS,), is working space for the interleaved units of a group.
     out : int64 array, shape (queries, 2 + steps * TRACED + 2 k), or 3 k with ``in_edges``
-        Receives length, number of steps, the trace, scores, vertices and which are certain of each answer.
+        Receives the length, the number of steps, the trace, the scores, the vertices and the certainty flags of each
+        answer.
 
     Notes
     -----
-    A round takes two phases (take residues, push), a step about eleven more. An edge pushed costs 4 bytes read (20
-    along weighted edges, 8 of them read a moment before) and an 8-byte atomic add; an entry of the index 4 bytes and an
-    8-byte read, forward 8 bytes and an atomic add. Passes over vertices read the list of those met, or all where more
-    than a quarter was met.
+    A round takes two phases (take residues, push), a step about eleven more. A pushed edge costs 4 bytes read (20 along
+    weighted edges, 8 of which were read shortly before) and an 8-byte atomic add. An index entry costs 4 bytes and an
+    8-byte read; forward, 8 bytes and an atomic add. Passes over vertices read the list of those met, or all vertices if
+    more than a quarter was met.
 
-    A query that was begun ahead has pushed, and if it reads start lists its scores are known (``starts_cuda.py``). If
-    it may not stop then, its team goes on with it.
+    A query that was begun before this launch has already pushed. If it reads start lists, its scores are known as well
+    (``starts_cuda.py``). If it may not stop yet, its team continues it.
 
-    The steps that stand here in full would be compiled to another order of instructions as functions of their own.
+    Steps that are written out here would be compiled to another order of instructions as separate functions.
     """
     cuda.cg.this_grid().sync()
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
@@ -125,7 +127,7 @@ def answer(among, edges, chances, walks, in_edges, sources, queries, first, bloc
         slot_id, q = int64(number), int64(queries)
         phase = teams.team_barrier(team, phase)
         if begun:
-            # The queries in every ``teams``-th slot.
+            # A team takes the queries in every ``teams``-th slot.
             slot_id += taken * (cuda.gridDim.x // blocks)
             if slot_id < len(space.states):
                 q = first + slot_id
@@ -141,14 +143,14 @@ def answer(among, edges, chances, walks, in_edges, sources, queries, first, bloc
         slot, size, met, listed = teams.slot_of(space, slot_id), int64(0), teams.Met(int64(0), False), True
         count_met, count, least_reserve, step = int64(0), int64(0), int64(0), int64(0)
         worked, exact, refused = int64(0), False, int64(-1)
-        # Lines 2 to 5 of algorithm 3: the sources have all mass, and are the first frontier.
+        # Lines 2 to 5 of algorithm 3: the sources have all mass and form the first frontier.
         if not begun:
             size = batched.take_sources(q, sources, queries, slot, rank, members)
             phase = teams.team_barrier(team, phase)
         while refused != 0:
             row = 2 + step * TRACED
             threshold = threshold_of(request.rhos[step])
-            # e₀ never falls, so smaller reserves need no look.
+            # e₀ never decreases, so smaller reserves can be ignored.
             floor = max(least_reserve, int64(1))
             scored, counted, valued = False, control, int64(0)
             if begun and step == 0:
@@ -183,7 +185,7 @@ def answer(among, edges, chances, walks, in_edges, sources, queries, first, bloc
             worked += pushed_along
             tested = final or worked >= request.patience[step]
             count, entries, reached, forward = int64(0), int64(0), int64(0), False
-            # Line 8: whoever is no candidate is not among the k best.
+            # Line 8: a vertex outside the candidates is not among the k best.
             if scored:
                 count, least_reserve = counted[batched.COUNT], counted[batched.LEAST_RESERVE]
                 entries = counted[batched.ENTRIES]

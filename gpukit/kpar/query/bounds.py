@@ -1,6 +1,6 @@
-"""Selection of the best scores, and the test whether they are good enough to stop (section 3.4 of the paper, repaired).
+"""Selection of the best scores, and the stop test on them (section 3.4 of the paper, repaired).
 
-Bounds are float64 sums, products and square roots, which round alike everywhere as long as nothing is fused.
+Bounds are float64 sums, products and square roots. These round alike everywhere as long as no operations are fused.
 """
 
 import numba
@@ -79,7 +79,7 @@ def take_top(candidates, scores, count, k, keys, ids, spare_keys, spare_ids):
             keys[above], ids[above] = scores[j], candidates[j]
             above += 1
         elif scores[j] == least:
-            # Negative, so that the largest of them are the lowest ids.
+            # Negative, so that the largest of them have the lowest ids.
             spare_keys[ties] = -int64(candidates[j])
             ties += 1
     if above < k:
@@ -91,7 +91,7 @@ def take_top(candidates, scores, count, k, keys, ids, spare_keys, spare_ids):
 
 @numba.njit(inline="always")
 def upper_bound(bounds, step, score, by_walks):
-    """Return the upper bound on π at π̂ = ``score``, of which walks brought ``by_walks``, and lost a part on the way."""
+    """Return the upper bound on π for the estimate ``score``, of which walks brought ``by_walks``, rounded down."""
     lost = by_walks * LOST
     return score + lost + bounds[step, 0] + np.sqrt(bounds[step, 1] + bounds[step, 2] * (by_walks + lost))
 
@@ -110,14 +110,14 @@ def refused_at(step, count, least_reserve, request, ws):
     ----------
     step : int
         The value of δ.
-    count : int
+    Number of candidates; they and their estimates π̂ are in the workspace.
         Candidates; they and their π̂ are in the workspace.
-    least_reserve : int
+    e₀; the upper bound of vertices outside the candidates is at most that at π̂ = Y = e₀.
         e₀; vertices that are no candidates have an upper bound no larger than at π̂ = Y = e₀.
     request : gpukit.kpar.groups.Request
     ws : gpukit.kpar.query.answer_cpu.Workspace
-        Its keys and ids are undefined afterwards; where the test passes, its ``limits`` are what each place was held
-        against.
+        Its keys and ids are undefined afterwards. If the test passes, its ``limits`` are the limits that the places
+        were tested against.
     """
     k, bounds, delta_min, epsilon = request.k, request.bounds, request.delta_min, request.epsilon
     candidates, scores, reserves = ws.candidates, ws.scores, ws.reserves
@@ -134,10 +134,10 @@ def refused_at(step, count, least_reserve, request, ws):
     for j in range(count):
         by_walks = float(scores[j] - reserves[2 * candidates[j]]) * UNIT
         key_bits[j] = upper_bound(bounds, step, float(scores[j]) * UNIT, by_walks)
-    # Positive floating-point numbers and their bits as integers have the same order.
+    # Positive floating-point numbers compare in the same order as their bits read as integers.
     largest_first(keys, count, length)
     highest = max(key_bits[length - 1], outside)
-    # No lower bound exceeds π̂, so this cheap test fails only where the full one would.
+    # No lower bound exceeds π̂, so this cheap test fails only if the full one would.
     if count >= k and highest > delta_min and least < (1.0 - epsilon) * highest:
         return k
     sort_falling(keys, ids, length, ws.spare_keys, ws.spare_ids)
@@ -147,7 +147,7 @@ def refused_at(step, count, least_reserve, request, ws):
     for i in range(length, k):
         limits[i] = outside
     take_top(candidates, scores, count, length, keys, ids, ws.spare_keys, ws.spare_ids)
-    # The test itself, place by place: equations (1) and (2) while the limit is above δ_min.
+    # The full test, place by place: equations (1) and (2) while the limit is above δ_min.
     for i in range(length):
         if limits[i] <= delta_min:
             break

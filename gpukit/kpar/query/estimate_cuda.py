@@ -14,14 +14,14 @@ from gpukit.kpar.query.team_cuda import counters, prefix_over_blocks, team_barri
 def propose(size, floor, k, met, walks, slot, threshold, among, team, phase, parity):
     """List in ``candidates`` the vertices that could be among the k best; all threads of the team.
 
-    The first ``size`` vertices of ``upcoming`` are those with a reserve of ``floor`` or more, among which the k largest
-    are; ``scores`` and ``limits`` are room.
+    The first ``size`` vertices of ``upcoming`` are those with a reserve of at least ``floor``; the k largest reserves
+    are among them. ``scores`` and ``limits`` are working space.
 
     Returns
     -------
     least_reserve, count, cost, phase, parity
-        e₀, the k-th largest reserve, the number of candidates and of the entries of their start lists, all 0 where
-        there are fewer than k reserves; the new phase and parity.
+        e₀, the k-th largest reserve; the number of candidates; the number of entries of their start lists. These are 0
+        if there are fewer than k reserves. Then the new phase and parity.
     """
     if size < k:
         return int64(0), int64(0), int64(0), phase, parity
@@ -40,17 +40,18 @@ def propose(size, floor, k, met, walks, slot, threshold, among, team, phase, par
 
 @device
 def estimate(forward, least_reserve, sizes, met, edges, chances, walks, slot, threshold, among, team, phase):
-    """Write the candidates' reserves and what walks carry to them to ``scores``; all threads of the team.
+    """Write the candidates' reserves plus the mass that walks carry to ``scores``; all threads of the team.
 
-    What walks carry forward stays in ``walked`` (:func:`forget_walked`). ``sizes`` are the numbers of candidates and of
-    carriers. The walks are those of the carriers in ``frontier`` where ``forward``, listing in ``upcoming`` where they
-    end, and those in the candidates' start lists otherwise. Without a ``least_reserve`` the candidates are found here:
-    all with a score.
+    ``sizes`` are the numbers of candidates and of carriers. If ``forward``, the carriers in ``frontier`` send their
+    walks; the mass at the ends stays in ``walked`` (:func:`forget_walked`), and ``upcoming`` lists the ends. Otherwise
+    the walks are those in the candidates' start lists. If ``least_reserve`` is 0, all vertices with a score become
+    candidates.
 
     Returns
     -------
     count, reached, phase
-        The number of candidates, how many vertices ``upcoming`` lists whose ``walked`` is not zero, the new phase.
+        The number of candidates; the number of vertices with nonzero ``walked``, which ``upcoming`` lists; the new
+        phase.
     """
     rank, members = team.block * cuda.blockDim.x + cuda.threadIdx.x, team.blocks * cuda.blockDim.x
     count, carriers = sizes
@@ -96,7 +97,7 @@ def estimate(forward, least_reserve, sizes, met, edges, chances, walks, slot, th
 
 @device
 def forget_walked(reached, slot, team):
-    """Set ``walked`` of the vertices that ``upcoming`` lists to zero again."""
+    """Reset ``walked`` to zero for the vertices that ``upcoming`` lists."""
     j = team.block * cuda.blockDim.x + cuda.threadIdx.x
     while j < reached:
         slot.walked[slot.upcoming[j]] = 0

@@ -1,4 +1,4 @@
-"""Lists that a team of blocks makes of the vertices a query has met on a GPU; a thread owns a vertex at a time."""
+"""Lists of the vertices that a query has met, made by a team of blocks on a GPU."""
 
 from numba import int32, int64, uint32, uint64
 
@@ -22,17 +22,17 @@ CARRIERS, LARGE, FORWARD_ENTRIES, SEEN, RESIDUE_LEFT = 0, 1, 2, 3, 4
 """Counters of :func:`value_walks`."""
 
 LISTED, LIST_ENTRIES = 0, 2
-"""Counters of :func:`list_candidates` and :func:`list_reached`: vertices listed, and entries of their start lists."""
+"""Counters of :func:`list_candidates` and :func:`list_reached`: vertices listed, and the entries of their start
+lists."""
 
 
 @device
 def list_met(slot, team, phase):
-    """List in ``touched`` the vertices that have a mark (IN_ALL), in turns of a block by rising id.
+    """List in ``touched`` the vertices that have a mark (IN_ALL); ids rise within each portion of a block.
 
-    A thread owns a word of 32 marks; all of them are read. What a block finds goes through its stage, STAGE ids at a
-    time, so that neighbouring threads write neighbouring ones. Ids rise so that the threads of a pass over the list
-    find what they need in the same sectors: in the order in which vertices were met, passes took more than twice as
-    long.
+    A thread owns a word of 32 marks; all words are read. The vertices a block finds go through its stage, STAGE ids at
+    a time, so that neighbouring threads write neighbouring ids. Ids rise, so the threads of a later pass over the list
+    read from the same sectors. In the order in which vertices were met, passes took more than twice as long.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     small, stage, at = team.memory.small, team.memory.stage, teams.counters(team, phase)
@@ -63,7 +63,7 @@ def list_met(slot, team, phase):
 
 @device
 def collect_frontier(met, slot, walks, threshold, target, team, phase):
-    """List the vertices above their threshold in ``target`` (LIFTED), among those met or among all.
+    """List in ``target`` the vertices above their threshold (LIFTED), among those met or among all.
 
     A thread owns ``AT_ONCE`` vertices at a time.
     """
@@ -94,13 +94,14 @@ def collect_frontier(met, slot, walks, threshold, target, team, phase):
 
 @device
 def value_walks(met, slot, walks, floor, coarse, listing, among, team, phase):
-    """After a push: what absorbing vertices got becomes reserve, and ``unit`` what a walk of each vertex carries.
+    """After a push, turn residues of absorbing vertices into reserve, and set ``unit``, the mass per walk.
 
     Units lack their lowest ``coarse`` bits, and are packed (:func:`gpukit.kpar.rule.packed`).
 
-    Lists the vertices with a reserve of ``floor`` or more that answers may name in ``upcoming`` (LARGE), where
-    ``listing`` also those with a unit in ``frontier`` (CARRIERS), and adds up forward entries of the latter, vertices
-    met and blocks that saw residue. A thread owns ``AT_ONCE`` vertices at a time.
+    The function lists in ``upcoming`` (LARGE) the vertices with a reserve of at least ``floor`` that answers may name.
+    If ``listing``, it also lists the vertices with a unit in ``frontier`` (CARRIERS). It adds up the forward entries of
+    vertices with a unit, the vertices met, and the blocks that saw residue. A thread owns ``AT_ONCE`` vertices at a
+    time.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     at = teams.counters(team, phase)
@@ -143,7 +144,7 @@ def value_walks(met, slot, walks, floor, coarse, listing, among, team, phase):
                         fullest = max(fullest, teams.put(carriers, v))
                 if kept >= floor and not left_out(v, among):
                     fullest = max(fullest, teams.put(large, v))
-        # Those with a large reserve are few.
+        # Vertices with a large reserve are few.
         if listing or passes & 3 == 3:
             if teams.block_any(fullest >= teams.STAGE >> 2, team.memory.small):
                 teams.flush(carriers)
@@ -188,9 +189,10 @@ def list_carriers(met, slot, team, phase):
 def list_candidates(reserves, met, slot, walks, threshold, least_reserve, among, team, phase):
     """List the vertices whose reserve and walks could reach ``least_reserve`` (LISTED, LIST_ENTRIES).
 
-    A thread owns ``AT_ONCE`` of the vertices met at a time, or of the ``reserves`` first of ``upcoming`` if these are
-    all that have one (else 0); then it owns one of the first in the list sorted by ω_I, if it was not there. Those that
-    ``among`` leaves out are passed over.
+    If ``reserves`` is positive, the first ``reserves`` vertices of ``upcoming`` are all vertices with a reserve; the
+    function reads these. Otherwise it reads the vertices met. A thread owns ``AT_ONCE`` of them at a time. Then it owns
+    one of the first vertices in the list sorted by ω_I, unless the first pass has covered it. Vertices that ``among``
+    excludes are skipped.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     small, src_begin = team.memory.small, walks.src_begin
@@ -253,7 +255,7 @@ def list_candidates(reserves, met, slot, walks, threshold, least_reserve, among,
 def list_reached(met, slot, reached, among, team, phase):
     """List the vertices with a reserve, and the ``reached`` ends of walks in ``upcoming`` without one (LISTED).
 
-    A thread owns a vertex at a time; those that ``among`` leaves out are passed over.
+    A thread owns a vertex at a time. Vertices that ``among`` excludes are skipped.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     memory, at = team.memory, teams.counters(team, phase)

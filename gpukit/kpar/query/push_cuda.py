@@ -10,20 +10,21 @@ from gpukit.kpar.query.team_cuda import Met, counters, prefix_over_blocks, team_
 
 @device
 def push(frontier, upcoming, size, listed, edges, chances, walks, slot, threshold, team, phase):
-    """Push from the ``size`` vertices of the frontier, and those that this lifts over their thresholds (algorithm 2).
+    """Push from the ``size`` vertices of the frontier, then from those lifted over their thresholds (algorithm 2).
 
-    A round takes two phases: take residues, push. After a round along more than n/2 edges a third phase reads all
-    residues to find the next frontier; otherwise the push that lifts a residue over its threshold lists the vertex.
-    ``frontier``, ``upcoming``, ``scores`` and ``limits`` of the slot are undefined afterwards. All threads of the team.
+    A round takes two phases: take residues, push. After a round along more than n/2 edges, a third phase reads all
+    residues to find the next frontier. Otherwise the thread whose push lifts a residue over its threshold lists the
+    vertex. ``frontier``, ``upcoming``, ``scores`` and ``limits`` of the slot are undefined afterwards. All threads of
+    the team call it.
 
     Returns
     -------
     listed
         Whether all vertices met so far have a mark.
     rounds, pushed, edges, phase
-        What it took, and the new phase.
+        Numbers of rounds, vertices pushed from and edges, and the new phase.
     """
-    # A push reads the edges; only other kinds of sweeps read frequencies.
+    # A push reads the edges; only other kinds of sweep read frequencies.
     rows = sweeps.Rows(edges.indptr, edges.indices, walks.row_freqs)
     drawn = sweeps.Drawn(walks.counts, walks.seed, walks.tag)
     n = len(edges.indptr) - 1

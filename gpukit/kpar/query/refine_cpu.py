@@ -1,11 +1,13 @@
-"""A second method for the places that the first one leaves open, and which places are certain, on the CPU.
+"""A second estimate for places that the first one leaves open, and which places are certain, on the CPU.
 
-A query stops when Definition 1 holds; its bounds are a few percent wide then, and vertices nearer to each other than
-that may be on the wrong side of the end of the answer. For these *contenders* one backward push replaces what walks
-brought to a vertex t by what they brought to the tails of its in-edges: with Y(w) the part of π(w) that walks account
-for, π(t) is reserve plus α · residue of t, plus the sum of (1-α)/d(w) · Y(w) over the in-edges (1/α times that where t
-absorbs, and no residue). A walk then counts for x = max (1-α)/d(w) of what it did, and Theorem 2 holds with ρ · x in
-place of ρ. Both bounds hold at once, since the second estimate counts as one more value of δ in p'_f.
+A query stops when Definition 1 holds. Its bounds are then a few percent wide. Vertices that are closer to each other
+than that may be on the wrong side of the end of the answer. These are *contenders*. For a contender t, one backward
+push replaces the mass that walks brought to t by the mass that they brought to the tails of its in-edges.
+
+Let Y(w) be the part of π(w) that walks account for. Then π(t) is the reserve plus α · residue of t, plus the sum of
+(1-α)/d(w) · Y(w) over the in-edges. If t absorbs, the sum is multiplied by 1/α, and there is no residue. A walk now
+counts for x = max (1-α)/d(w) of its former mass, and Theorem 2 holds with ρ · x instead of ρ. Both bounds hold at once,
+because the second estimate counts as one more value of δ in p'_f.
 """
 
 from typing import Any, NamedTuple
@@ -22,11 +24,11 @@ from gpukit.kpar.query.bounds import lower_bound, sort_falling, take_top, upper_
 from gpukit.kpar.rule import LOST, brought, over_alpha, passed_on, refine_budget
 
 PREFETCHED = 16
-"""Tails whose start lists are looked up at once."""
+"""Number of tails whose start lists are prefetched together."""
 
 
 class Refined(NamedTuple):
-    """Contenders with a second estimate, CONTENDERS places: vertex, both scores, and the narrower of both bounds."""
+    """Contenders with a second estimate, CONTENDERS places: vertex, both scores, and the tighter bounds."""
 
     vertices: Any
     before: Any
@@ -37,7 +39,7 @@ class Refined(NamedTuple):
 
 @njit
 def interval(step, v, score, request, ws):
-    """Return the bounds on π of a vertex with this π̂."""
+    """Return the bounds on π of a vertex whose estimate π̂ is ``score``."""
     kept = ws.reserves[2 * v]
     by_walks = float(score - kept) * UNIT
     high = upper_bound(request.bounds, step, float(score) * UNIT, by_walks)
@@ -46,7 +48,7 @@ def interval(step, v, score, request, ws):
 
 @njit
 def known_interval(step, v, score, number, found, request, ws):
-    """Return the bounds on π of a vertex with this π̂, the narrower ones where it is among the ``number`` refined."""
+    """Return the bounds on π of a vertex with estimate ``score``; tighter if it is among the ``number`` refined."""
     i = ws.taken[v]
     if 0 <= i < number and found.vertices[i] == v:
         return found.lows[i], found.highs[i]
@@ -54,7 +56,7 @@ def known_interval(step, v, score, number, found, request, ws):
 
 
 def make_in_edges(graph: Graph, arrivals: np.ndarray) -> InEdges:
-    """Return the in-edges of a graph, which are made if it has none, and their prices."""
+    """Return the in-edges of a graph and their prices; the transpose is made if the graph has none."""
     whole = transpose(graph)
     begin, tails = whole.in_indptr, whole.in_indices
     assert begin is not None and tails is not None
@@ -63,7 +65,7 @@ def make_in_edges(graph: Graph, arrivals: np.ndarray) -> InEdges:
 
 @njit
 def prices(begin, tails, arrivals):
-    """Return what a backward push from each vertex takes of the budget (int64): in-edges, and walks to their tails."""
+    """Return the budget that a backward push from each vertex takes (int64): in-edges, and walks to their tails."""
     found = np.empty(len(begin) - 1, np.int64)
     for v in range(len(found)):
         ends = int64(0)
@@ -75,7 +77,7 @@ def prices(begin, tails, arrivals):
 
 @njit
 def ended_at(w, reached, walks, ws):
-    """Return what walks bring to a vertex, read out of its start list; kept in ``walked``, increased by one."""
+    """Return the mass that walks bring to a vertex, from its start list; ``walked`` stores it plus one."""
     if ws.walked[w] == 0:
         total = int64(0)
         unit, starts, frequencies = ws.unit, walks.starts, walks.frequencies
@@ -94,9 +96,10 @@ def ended_at(w, reached, walks, ws):
 
 @njit
 def prefetch(first, last, walks, in_edges, ws):
-    """Read what :func:`ended_at` begins with for some tails: these loads wait for nothing, and not for each other.
+    """Load what :func:`ended_at` reads first for some tails: these loads are independent of each other.
 
-    What is written to ``spare_ids`` and ``spare_keys`` is of no use; it keeps the loads.
+    The values written to ``spare_ids`` and ``spare_keys`` are not used; the writes keep the compiler from removing the
+    loads.
     """
     end = uint64(len(walks.starts) - 1)
     for i in range(first, last):
@@ -107,13 +110,13 @@ def prefetch(first, last, walks, in_edges, ws):
 
 @njit(error_model="numpy")
 def through_tails(v, stopped, reached, edges, chances, walks, in_edges, ws):
-    """Let the in-edges of a vertex bring what walks brought to their tails.
+    """Sum over the in-edges of a vertex the mass that walks brought to the tails and that the edges pass on.
 
     Returns
     -------
     by_walks, largest, reached
-        What they bring; the most that one of them brings of all mass at its tail, in units of 2**-62; and as in
-        :func:`push_back`.
+        The sum; the largest share of all mass at one tail that its edge passes on, in units of 2**-62; and ``reached``
+        as in :func:`push_back`.
     """
     by_walks, largest, fewest = int64(0), int64(0), uint64(1) << uint64(62)
     first, last = uint64(in_edges.begin[v]), uint64(in_edges.begin[v + 1])
@@ -139,13 +142,13 @@ def through_tails(v, stopped, reached, edges, chances, walks, in_edges, ws):
 
 @njit
 def push_back(v, stopped, reached, edges, chances, walks, in_edges, request, ws):
-    """Push backward from a vertex, once.
+    """Do one backward push from a vertex.
 
     Returns
     -------
     score, low, high, reached
-        The second estimate of π, 0 where it is no better than the first, and its bounds; how many vertices
-        ``upcoming`` lists whose ``walked`` is not zero.
+        The second estimate of π, 0 if it is no better than the first, and its bounds; the number of vertices with
+        nonzero ``walked``, which ``upcoming`` lists.
     """
     absorbs = edges.indptr[v + 1] == edges.indptr[v]
     by_walks, largest, reached = through_tails(v, stopped, reached, edges, chances, walks, in_edges, ws)
@@ -171,17 +174,17 @@ def push_back(v, stopped, reached, edges, chances, walks, in_edges, request, ws)
 
 @njit
 def refine(stopped, length, reached, edges, chances, walks, in_edges, request, ws):
-    """Take a second look at the contenders among the ``length`` best candidates, which ``keys`` and ``ids`` hold.
+    """Refine the contenders among the ``length`` best candidates, which ``keys`` and ``ids`` hold.
 
-    Contenders are the vertices among the CONTENDERS places around the end of the answer whose bounds meet those of
-    the last vertex inside, or of the first outside. They are taken in the order of their distance from the end while
-    the budget lasts. The places are put into order again; should Definition 1 not follow any more, the first order
-    stays.
+    Contenders are among the CONTENDERS places around the end of the answer. Their bounds overlap those of the last
+    vertex inside or of the first vertex outside. They are refined in the order of their distance from the end, as far
+    as the budget allows. The places are then sorted again. If Definition 1 no longer follows, the first order is
+    restored.
 
     Returns
     -------
     number, found, reached
-        How many vertices are refined, :class:`Refined`, and as in :func:`push_back`.
+        The number of refined vertices; the :class:`Refined`; and ``reached`` as in :func:`push_back`.
     """
     found = Refined(
         np.empty(CONTENDERS, np.int64), np.empty(CONTENDERS, np.int64), np.empty(CONTENDERS, np.int64),
@@ -214,7 +217,7 @@ def refine(stopped, length, reached, edges, chances, walks, in_edges, request, w
             continue
         found.vertices[number], found.before[number], found.after[number] = v, score, after
         found.lows[number], found.highs[number] = low, high
-        # Read with a look at whose it is, so that nothing has to be cleared.
+        # Readers check which vertex an entry belongs to, so nothing has to be cleared.
         ws.taken[v] = number
         keys[place] = after
         number += 1
@@ -232,7 +235,7 @@ def refine(stopped, length, reached, edges, chances, walks, in_edges, request, w
 
 @njit
 def still_holds(step, number, found, request, ws):
-    """Return whether Definition 1 holds of the new order, by the limits of the test that the old one has passed."""
+    """Return whether Definition 1 holds for the new order, with the limits of the test that the old order passed."""
     epsilon = request.epsilon
     for i in range(request.k):
         if ws.limits[i] <= request.delta_min:
@@ -260,15 +263,16 @@ def highest_left(stopped, length, request, ws):
 
 @njit
 def finish(stopped, length, reached, edges, chances, walks, in_edges, request, ws, certain):
-    """Put the ``length`` best candidates into order; with in-edges refine them, and say which are certain.
+    """Sort the ``length`` best candidates; with in-edges, refine them, and determine which are certain.
 
-    The order is in ``keys`` and ``ids`` afterwards; its first k are the answer. Certain are the vertices whose lower
-    bound no vertex outside the answer exceeds, but for a probability of 1/n; all where nothing is left to walks.
+    Afterwards ``keys`` and ``ids`` hold the order; its first k are the answer. A vertex is certain if no vertex outside
+    the answer has an upper bound above its lower bound. This fails with probability at most 1/n. All vertices are
+    certain if no residue is left for walks.
 
     Returns
     -------
     int
-        How many vertices ``upcoming`` lists whose ``walked`` is not zero.
+        The number of vertices with nonzero ``walked``, which ``upcoming`` lists.
     """
     k, step = request.k, stopped.step
     take_top(ws.candidates, ws.scores, stopped.count, length, ws.keys, ws.ids, ws.spare_keys, ws.spare_ids)

@@ -1,7 +1,7 @@
-"""A second look at the contenders of a query by a team of blocks on a GPU: that of ``refine_cpu.py``, to the bit.
+"""Refinement of the contenders of a query by a team of blocks on a GPU: equal to ``refine_cpu.py``, bit for bit.
 
-Every block chooses the contenders for itself, alike. The tails of all their in-edges make one list, which the team
-shares as it shares any other: what walks brought to a tail is in ``walked``, or is added up from its start list.
+Every block chooses the same contenders by itself. The tails of all their in-edges form one list, which the team divides
+like any other list. The mass that walks brought to a tail is in ``walked``, or is summed from its start list.
 """
 
 import math
@@ -21,16 +21,17 @@ from gpukit.kpar.query.team_cuda import counters, prefix_over_blocks, team_barri
 from gpukit.kpar.rule import LOST, over_alpha, passed_on, refine_budget, threshold_of
 
 HIGHEST, BROKEN = 0, 0
-"""Counters: the largest upper bound, as a key, of the candidates left; places where Definition 1 does not follow."""
+"""Counters: the largest upper bound, as a key, of the candidates left; places for which Definition 1 does not
+follow."""
 
 NO_ONE = -1
-"""In place of a contender whose second estimate is no better than the first."""
+"""Marks a contender whose second estimate is no better than the first."""
 
 ENDS = CONTENDERS + 1
-"""Where the tails of each contender begin, and the last ones end."""
+"""Number of offsets of the contenders' tails: one per contender, and the end of the last."""
 
 MANY = 1 << 62
-"""More out-edges than a vertex has."""
+"""More out-edges than any vertex has."""
 
 brought = for_kernels(rule.brought)
 
@@ -38,8 +39,8 @@ brought = for_kernels(rule.brought)
 class Contenders(NamedTuple):
     """The contenders of a query in the shared memory of a block, CONTENDERS of each.
 
-    ``vertices`` and ``places`` in the order so far (int32), the score of that order (``before``), where the tails of
-    each one begin in the list of all (``begins``, one more), and the narrower of both bounds (float64).
+    ``vertices`` and ``places`` in the first order (int32); their scores in that order (``before``); where the tails of
+    each contender begin in the common list (``begins``, one more); and the tighter bounds (float64).
     """
 
     vertices: Any
@@ -52,7 +53,7 @@ class Contenders(NamedTuple):
 
 @device
 def interval(step, v, score, request, slot):
-    """Return the bounds on π of a vertex with this π̂."""
+    """Return the bounds on π of a vertex whose estimate π̂ is ``score``."""
     kept = slot.reserve[v]
     value, by_walks = float64(score) * UNIT, float64(score - kept) * UNIT
     high = upper_bound(request.bounds, step, value, by_walks)
@@ -61,7 +62,7 @@ def interval(step, v, score, request, slot):
 
 @device
 def known_interval(step, v, score, number, found, request, slot):
-    """Return the bounds on π of a vertex with this π̂, the narrower ones where it is among the ``number`` refined."""
+    """Return the bounds on π of a vertex with estimate ``score``; tighter if it is among the ``number`` refined."""
     low, high = interval(step, v, score, request, slot)
     for c in range(number):
         if found.vertices[c] == v:
@@ -97,12 +98,12 @@ def highest_left(stopped, length, outside, request, slot, top, team, phase):
 
 @device
 def choose(stopped, length, in_edges, request, slot, top, found, pool):
-    """Choose the contenders that the budget allows among the ``length`` best, which are in order; a block for itself.
+    """Choose the contenders that the budget allows among the ``length`` best, which are sorted; each block by itself.
 
     Returns
     -------
     number, total
-        How many contenders there are, and how many in-edges they have.
+        The number of contenders, and the number of their in-edges.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     keys, ids = top[KEYS], top[IDS]
@@ -143,7 +144,7 @@ def choose(stopped, length, in_edges, request, slot, top, found, pool):
 
 @device
 def largest_share(fewest, edges, chances):
-    """Return the most that one tail brings of all mass there, in units of 2**-62, by FEWEST."""
+    """Return the largest share of all mass at one tail that its edge brings, in units of 2**-62, from FEWEST."""
     if chances is None:
         return int64(passed_on(uint64(ONE), edges.one_minus_alpha) // uint64(fewest))
     return max(-fewest, int64(0))
@@ -151,7 +152,7 @@ def largest_share(fewest, edges, chances):
 
 @device
 def add_share(c, amount, degree, sums):
-    """Add to what a contender is brought, and lower the fewest out-edges of its tails, in the block's ``sums``."""
+    """Add to a contender's sum, and lower the fewest out-edges of its tails, in the block's ``sums``."""
     if degree < MANY:
         cuda.atomic.add(sums, c, amount)
         cuda.atomic.min(sums, CONTENDERS + c, degree)
@@ -159,11 +160,11 @@ def add_share(c, amount, degree, sums):
 
 @device
 def gather(number, total, stopped, edges, chances, walks, in_edges, request, slot, top, found, team, phase):
-    """Add up for each contender what its tails pass on to it of what walks bring them; the whole team.
+    """Sum for each contender the mass that walks brought to its tails and that the edges pass on; the whole team.
 
-    The sums go to BROUGHT of ``top``, the fewest out-edges of a tail to FEWEST, or along weighted edges minus the most
-    that one tail brings of all mass there; the slot's ``frontier``, and without ``walked`` its ``scores`` and
-    ``limits``, are room. A thread owns a tail at a time; along weighted edges it searches its row for the contender.
+    The sums go to BROUGHT of ``top``. FEWEST receives the fewest out-edges of a tail or, along weighted edges, minus
+    the largest share of one tail. The slot's ``frontier`` is working space, and without ``walked`` also its ``scores``
+    and ``limits``. A thread owns a tail at a time; along weighted edges it searches the tail's row for the contender.
 
     Returns
     -------
@@ -194,7 +195,7 @@ def gather(number, total, stopped, edges, chances, walks, in_edges, request, slo
         coarse = threshold_of(request.rhos[stopped.step]).coarse
         add_starts(tails, total, whole, walks.src_begin, walks, slot, coarse, team, pool)
         phase = team_barrier(team, phase)
-    # In the block's shared memory first: a thread's entries of one contender follow each other.
+    # Sums go to the block's shared memory first: a thread's entries of one contender are consecutive.
     i = tid
     while i < CONTENDERS:
         pool[i], pool[CONTENDERS + i] = 0, MANY
@@ -231,7 +232,7 @@ def gather(number, total, stopped, edges, chances, walks, in_edges, request, slo
 
 @device
 def push_back(v, by_walks, fewest, step, edges, chances, request, slot):
-    """Return the second estimate of π, 0 where it is no better than the first, and its bounds."""
+    """Return the second estimate of π, 0 if it is no better than the first, and its bounds."""
     one_minus_alpha, bounds = edges.one_minus_alpha, request.bounds
     absorbs = edges.indptr[v + 1] == edges.indptr[v]
     part = float64(largest_share(fewest, edges, chances)) * UNIT
@@ -256,7 +257,7 @@ def push_back(v, by_walks, fewest, step, edges, chances, request, slot):
 
 @device
 def rescore(number, step, edges, chances, request, slot, top, found, team):
-    """Give each contender its second score and the narrower of both bounds; a block for itself, the first writes."""
+    """Set each contender's second score and tighter bounds, in every block; only the first writes the scores."""
     c = cuda.threadIdx.x
     while c < number:
         v = int64(found.vertices[c])
@@ -274,7 +275,7 @@ def rescore(number, step, edges, chances, request, slot, top, found, team):
 
 @device
 def still_holds(step, outside, number, found, request, slot, top, team, phase):
-    """Return whether Definition 1 holds of the new order, by the limits of the test passed, and the phase."""
+    """Return whether Definition 1 holds for the new order, with the limits of the test passed, and the phase."""
     rank, members = team.block * cuda.blockDim.x + cuda.threadIdx.x, team.blocks * cuda.blockDim.x
     epsilon, at = request.epsilon, counters(team, phase)
     i = rank
@@ -292,7 +293,7 @@ def still_holds(step, outside, number, found, request, slot, top, team, phase):
 
 @device
 def restore(number, length, found, top, team, phase):
-    """Give the contenders their first scores again; all threads of the team. Returns the phase."""
+    """Restore the contenders' first scores; all threads of the team. Returns the phase."""
     if team.block == 0:
         i = cuda.threadIdx.x
         while i < length:
@@ -305,12 +306,12 @@ def restore(number, length, found, top, team, phase):
 
 @device
 def refine(stopped, length, outside, edges, chances, walks, in_edges, request, slot, top, found, team, phase):
-    """Take a second look at the contenders and put the ``length`` best into order again; all threads of the team.
+    """Refine the contenders and sort the ``length`` best again; all threads of the team.
 
     Returns
     -------
     number, phase
-        How many contenders there are in ``found``, some of them NO_ONE; the new phase.
+        The number of contenders in ``found``, some of them NO_ONE; the new phase.
     """
     number, total = choose(stopped, length, in_edges, request, slot, top, found, team.memory.pool)
     if number == 0:
@@ -329,17 +330,17 @@ def refine(stopped, length, outside, edges, chances, walks, in_edges, request, s
 
 @device
 def finish(stopped, edges, chances, walks, in_edges, request, slot, top, certain, team, phase, parity):
-    """Put the best candidates into order, refine them, and say which are certain; all threads of the team.
+    """Sort the best candidates, refine them, and determine which are certain; all threads of the team.
 
-    The order is in KEYS and IDS of ``top`` afterwards; its first k are the answer. ``scores``, ``limits``, ``spare``
-    and ``frontier`` of the slot are undefined afterwards.
+    Afterwards KEYS and IDS of ``top`` hold the order; its first k are the answer. ``scores``, ``limits``, ``spare`` and
+    ``frontier`` of the slot are undefined.
 
     Parameters
     ----------
     stopped : Stop
-        With a candidate at least.
+        With at least one candidate.
     certain : int64 array
-        Receives 1 for each place of the answer that is certain, 0 for others.
+        Receives 1 for each place of the answer that is certain, else 0.
 
     Returns
     -------
@@ -384,5 +385,5 @@ def finish(stopped, edges, chances, walks, in_edges, request, slot, top, certain
         low, _ = known_interval(step, top[IDS, i], top[KEYS, i], number, found, request, slot)
         certain[i] = int64(stopped.exact or low >= highest)
         i += members
-    # Whoever is first sets reserves to zero.
+    # The fastest block will reset reserves to zero.
     return team_barrier(team, phase), parity

@@ -9,18 +9,18 @@ SORTED_IN_BLOCK = 1024
 """Most pairs that one block sorts alone."""
 
 RANKED = 256
-"""Most values whose order is found by comparing all with all."""
+"""Most values that are ranked by comparing all pairs."""
 
 KEYS, IDS, UPPERS, NUMBERS, BROUGHT, FEWEST, TOP_ROWS = 0, 1, 2, 3, 4, 5, 6
-"""Rows of the room for the best: scores, vertices, upper bounds, and numbers that are sorted along with them; of the
-contenders, what their tails bring them and the fewest out-edges of a tail, or minus the largest share that one brings
-(``refine_cuda.py``)."""
+"""Rows of the array of the best. Scores, vertices, upper bounds, and numbers that are sorted along with the bounds. For
+contenders (``refine_cuda.py``): the mass their tails bring; and the fewest out-edges of a tail, or minus the largest
+share of one tail."""
 
 PAST_IDS = 1 << 31
-"""Above every id."""
+"""A number above every id."""
 
 KEPT, TIES, TAKEN = 0, 0, 0
-"""Counters: values of the chosen bucket, candidates with the least score taken, and those taken."""
+"""Counters: values kept of the chosen bucket, candidates with the least score taken, candidates taken."""
 
 
 @device
@@ -32,13 +32,13 @@ def _exponent(value):
 
 @device
 def _leading(value):
-    """Return the zeros before the first one of a 32-bit value."""
+    """Return the number of leading zeros of a 32-bit value."""
     return cuda.clz(int32(value >> 1)) - 1 if value > 1 else 31
 
 
 @device
 def _bucket(value, low, shift):
-    """Return the bucket of a value: by its first bits (``shift`` < 0), a thirty-second of a doubling, or linear."""
+    """Return the bucket of a value: linear in steps of 2**``shift``, or if ``shift`` < 0, 32 per power of two."""
     if shift >= 0:
         return (value - low) >> shift
     if value < 1:
@@ -48,26 +48,26 @@ def _bucket(value, low, shift):
     return 1 + 32 * exponent + (following & 31)
 
 
-# whole: cut, it compiles to another order of comparisons; that waits for a GPU to time it
+# whole: split up, it compiles to another order of comparisons; that has to be timed on a GPU first
 @device
 def kth(source, count, k, spare, other, team, phase, parity):
     """Find the k-th largest of ``source[:count]`` (int64, not negative), 1 ≤ k ≤ count; all threads of the team.
 
-    A histogram of the values shrinks the list to one bucket, again and again, until so few are left that every block
-    ranks them for itself: two phases a histogram, nearly always one histogram. One body: cut into functions, its
-    instructions come in another order.
+    A histogram of the values narrows the list down to one bucket. This repeats until so few values are left that every
+    block ranks them by itself. A histogram takes two phases; nearly always one is enough. The function is not split up,
+    because its instructions would then come in another order.
 
     Parameters
     ----------
     spare, other : int64 arrays
-        Room for the shrunk lists; ``other`` may be ``source``, which is then lost.
+        Working space for the narrowed lists; ``other`` may be ``source``, whose contents are then lost.
     parity : int
-        Which of the two histograms is clear; the other one is cleared here.
+        Which of the two histograms is clear; the function clears the other one.
 
     Returns
     -------
     value, above, equal, phase, parity
-        The k-th largest, how many are larger and how many equal, the new phase and parity.
+        The k-th largest value; the number of larger values; the number of equal values; the new phase and parity.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     rank, members = team.block * block_size + tid, team.blocks * block_size
@@ -76,7 +76,7 @@ def kth(source, count, k, spare, other, team, phase, parity):
     above = int64(0)
     values = source
     while count > RANKED and bits > 0:
-        # Count how many values each bucket has, and clear the next histogram.
+        # Count the values in each bucket, and clear the next histogram.
         histogram, clear = (
             team.home + teams.HISTOGRAMS + parity * teams.BUCKETS,
             team.home + teams.HISTOGRAMS + (1 - parity) * teams.BUCKETS,
@@ -101,7 +101,7 @@ def kth(source, count, k, spare, other, team, phase, parity):
                 cuda.atomic.add(control, histogram + b, int64(local[b]))
             b += block_size
         phase = teams.team_barrier(team, phase)
-        # Find the bucket with the k-th: thread i owns the buckets from part · i on, counted from the top.
+        # Find the bucket with the k-th value: thread i owns ``part`` buckets from part · i on, counted from the top.
         part = teams.BUCKETS // block_size
         held = int64(0)
         for i in range(part):
@@ -117,7 +117,7 @@ def kth(source, count, k, spare, other, team, phase, parity):
         cuda.syncthreads()
         chosen = pool[teams.BUCKETS]
         above += pool[teams.BUCKETS + 1]
-        # Keep the values of that bucket.
+        # Keep the values in that bucket.
         kept = teams.Staged(pool, team.memory.small, 0, spare, control, teams.counters(team, phase), KEPT)
         first = rank - tid
         while first < count:
@@ -143,7 +143,7 @@ def kth(source, count, k, spare, other, team, phase, parity):
         parity = 1 - parity
     cuda.syncthreads()
     if bits == 0:
-        # All that are left are equal.
+        # All values left are equal.
         if tid == 0:
             pool[teams.BUCKETS], pool[teams.BUCKETS + 1], pool[teams.BUCKETS + 2] = values[0], above, count
     else:
@@ -170,7 +170,7 @@ def kth(source, count, k, spare, other, team, phase, parity):
 
 @device
 def _order(keys, ids, i, j, falling):
-    """Put two pairs into order: larger key first, then smaller id, or the other way round."""
+    """Order two pairs: larger key first, then smaller id; reversed unless ``falling``."""
     first = keys[i] > keys[j] or (keys[i] == keys[j] and ids[i] <= ids[j])
     if first != falling:
         keys[i], keys[j] = keys[j], keys[i]
@@ -179,7 +179,7 @@ def _order(keys, ids, i, j, falling):
 
 @device
 def sort_in_block(keys, ids, size, pool):
-    """Sort ``size`` pairs, a power of two of at walks_max SORTED_IN_BLOCK, by falling key, then id; one block."""
+    """Sort ``size`` pairs, a power of two up to SORTED_IN_BLOCK, by falling key, then id; one block."""
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     local_keys, local_ids = pool[:SORTED_IN_BLOCK], pool[SORTED_IN_BLOCK : 2 * SORTED_IN_BLOCK]
     cuda.syncthreads()
@@ -228,16 +228,15 @@ def sort_in_team(keys, ids, size, team, phase):
 
 @device
 def take_best(slot, count, length, top, team, phase, parity):
-    """Put the ``length`` best of ``count`` candidates into KEYS and IDS of ``top``, unordered; the whole team.
+    """Put the ``length`` best of ``count`` candidates into KEYS and IDS of ``top``, unsorted; the whole team.
 
-    Of equal scores the lowest ids are better: they are selected in the same way, as distances from the largest id.
-    The rest of the two rows is filled with what sorts behind. ``limits`` and ``spare`` of the slot are undefined
-    afterwards.
+    Among equal scores the lowest ids are taken. They are selected in the same way, as distances from PAST_IDS. The rest
+    of the two rows is filled with values that sort last. ``limits`` and ``spare`` of the slot are undefined afterwards.
 
     Returns
     -------
     lowest, phase, parity
-        The least score taken, the new phase and parity.
+        The least score taken; the new phase and parity.
     """
     rank, members = team.block * cuda.blockDim.x + cuda.threadIdx.x, team.blocks * cuda.blockDim.x
     scores, candidates, control = slot.scores, slot.candidates, team.control
@@ -271,7 +270,7 @@ def take_best(slot, count, length, top, team, phase, parity):
 
 @device
 def sort_best(top, both, team, phase, pool):
-    """Sort the best by falling score, then id, and with ``both`` the upper bounds too; all threads of the team."""
+    """Sort the best by falling score, then id; with ``both``, sort the upper bounds too; all threads of the team."""
     size = top.shape[1]
     if size <= SORTED_IN_BLOCK:
         if team.block == 0:

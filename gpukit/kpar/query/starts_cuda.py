@@ -1,4 +1,4 @@
-"""What the walks in the start lists of candidates carry, added up by a team of blocks on a GPU."""
+"""Sums over the start lists of candidates of the mass that walks carry, by a team of blocks on a GPU."""
 
 from numba import int32, int64, uint32, uint64
 
@@ -12,10 +12,10 @@ from gpukit.kpar.rule import unpacked
 WARP = 4 if simulated() else 32
 
 STRIDE = WARP // PAIRS
-"""Entries that a warp reads side by side where PAIRS of its threads share one."""
+"""Entries that a warp reads at once if PAIRS of its threads share one entry."""
 
 A_LIST = 4 if simulated() else 32
-"""Entries whose reading takes as long as to begin another list."""
+"""Starting another list takes as long as reading this many entries."""
 
 ABREAST = 2 if simulated() else 8
 """Entries whose units each of these threads loads before it adds the first."""
@@ -44,7 +44,7 @@ else:
 
     @device
     def add_for_slots(sums, place, value):
-        """Add the values of each slot, which every PAIRS-th thread of a warp has, to its own ``sums[place]``."""
+        """Add the values of each slot, held by every PAIRS-th thread of a warp, to the slot's own ``sums[place]``."""
         offset = WARP // 2
         while offset >= PAIRS:
             value += cuda.shfl_down_sync(0xFFFFFFFF, value, offset)
@@ -55,9 +55,9 @@ else:
 
 @device
 def own_stretch(size, whole, limits, team, pool):
-    """Return the warp's stretch of the entries of all lists, from and to, and the block's share and list it begins in.
+    """Return the start and end of the warp's range of entries, and the block share and list in which it begins.
 
-    All stretches are equally long.
+    The entries of all lists are divided into ranges of equal length, one per warp.
     """
     warp = team.block * (cuda.blockDim.x // WARP) + cuda.threadIdx.x // WARP
     warps = team.blocks * (cuda.blockDim.x // WARP)
@@ -70,11 +70,11 @@ def own_stretch(size, whole, limits, team, pool):
 
 @device
 def add_starts(items, size, whole, begin, walks, slot, coarse, team, pool):
-    """Add to the score of each of ``size`` items what the walks that end there carry; all threads of the team.
+    """Add to the score of each of ``size`` items the mass of the walks that end there; all threads of the team.
 
-    Follows :func:`gpukit.kpar.query.sweep_cuda.lengths` and ``prefix_over_blocks``. A warp owns a stretch of the
-    entries of all lists, as long as that of any other warp, and its threads read neighbouring entries, several at a
-    time: 4 bytes an entry and a 2-byte read. One atomic add a warp and list.
+    Call :func:`gpukit.kpar.query.sweep_cuda.lengths` and ``prefix_over_blocks`` before. The entries of all lists are
+    divided into ranges of equal length. A warp owns one range. Its threads read neighbouring entries, several at a
+    time: 4 bytes per entry and a 2-byte read. One atomic add per warp and list.
     """
     starts, unit = walks.starts, slot.unit
     threads, lane = WARP, cuda.threadIdx.x % WARP
@@ -108,7 +108,7 @@ def add_starts(items, size, whole, begin, walks, slot, coarse, team, pool):
 
 @device
 def read_abreast(pairs, places, found):
-    """Read ABREAST pairs of units into ``found``, all of them under way before the first is used."""
+    """Read ABREAST pairs of units into ``found``; all loads are issued before the first value is used."""
     warp_fence()
     for i in range(ABREAST):
         found[i] = pairs[places[i]]
@@ -117,31 +117,32 @@ def read_abreast(pairs, places, found):
 
 @device
 def add_starts_for_group(union, size, whole, stretches, walks, pairs, coarse, sums, limits, team, pool):
-    """Add to ``sums`` of each place of the list what walks carry that end there; all threads of the team.
+    """Add to ``sums``, for each place of the list, the mass of the walks that end there; all threads of the team.
 
-    Follows :func:`gpukit.kpar.batch.starts_cuda.measure_lists` and ``prefix_over_blocks``. A warp owns a stretch of the
-    entries of all lists, as long as that of any other warp, where A_LIST entries more stand for each list's beginning.
-    PAIRS neighbouring threads read an entry, each the units of two slots: 4 bytes an entry and one sector of 32 bytes
-    for all of them, ABREAST at a time. One atomic add a warp, list and slot.
+    Call :func:`gpukit.kpar.batch.starts_cuda.measure_lists` and ``prefix_over_blocks`` before. The entries of all lists
+    are divided into ranges of equal length, where the start of each list counts as A_LIST more entries. A warp owns one
+    range. PAIRS neighbouring threads read one entry, and each the units of two slots: 4 bytes per entry and one sector
+    of 32 bytes for all of them, ABREAST at a time. One atomic add per warp, list and slot.
 
     Parameters
     ----------
     union : int64 array
-        ``size`` vertices; what is read of their lists has ``whole`` entries, with those that stand for beginnings.
+        ``size`` vertices. The parts of their lists to read have ``whole`` entries, including A_LIST per list.
     stretches : tuple of two int64 arrays
-        Where in ``walks.starts`` what is read of each list begins and ends.
+        For each list, the begin and end in ``walks.starts`` of the part to read.
     walks : Walks
     pairs : uint32 array, shape (n * PAIRS,)
-        The group's units of each vertex, side by side, packed, and without their lowest ``coarse`` bits.
+        The group's units of each vertex, interleaved and packed, without their lowest ``coarse`` bits.
     sums : tuple of two int64 arrays, shape (n,)
-        Of the thread's slots, which are number ``2 * (threadIdx.x % PAIRS)`` and the next one, a sum a place.
+        For each of the thread's two slots, one sum per place. These slots are ``2 * (threadIdx.x % PAIRS)`` and the
+        next one.
     """
     begins, ends = stretches
     lane = cuda.threadIdx.x % WARP
     entry, own_pairs = lane // PAIRS, pairs[lane % PAIRS :]
     part = (size + team.blocks - 1) // team.blocks
     low, high, owner, j = own_stretch(size, whole, limits, team, pool)
-    # Indices are unsigned: a signed one is looked at for counting from the end, with more instructions than the read.
+    # Indices are unsigned: Numba checks whether a signed index counts from the end, in more instructions than the read.
     places, found = cuda.local.array(ABREAST, uint64), cuda.local.array(ABREAST, uint32)
     counts = cuda.local.array(ABREAST, uint32)
     while low < high:
@@ -160,7 +161,7 @@ def add_starts_for_group(union, size, whole, stretches, walks, pairs, coarse, su
                 for i in range(ABREAST):
                     places[i] = uint64(walks.starts[first + uint64(i * STRIDE)]) * uint64(PAIRS)
                 read_abreast(own_pairs, places, found)
-                # Fewer than 2**32: ABREAST units of UNIT_BITS each.
+                # Below 2**32: ABREAST units of UNIT_BITS each.
                 some, others = uint32(0), uint32(0)
                 for i in range(ABREAST):
                     some = uint32(some + unpacked(found[i] & uint32(0xFFFF)))

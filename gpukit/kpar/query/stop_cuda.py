@@ -1,4 +1,4 @@
-"""The stop test of a query by a team of blocks on a GPU, and the k best in order: that of ``bounds.py``."""
+"""The stop test of a query by a team of blocks on a GPU, and the k best in order: the test of ``bounds.py``."""
 
 from numba import float64, int64
 
@@ -9,18 +9,18 @@ from gpukit.kpar.query.select_cuda import IDS, KEYS, UPPERS, kth, sort_best, tak
 from gpukit.kpar.query.team_cuda import counters, team_barrier
 
 LISTED, BELOW, REFUSED = 0, 0, 1
-"""Counters: upper bounds listed; the distances from the end of the first place whose limit is at most δ_min, and of the
-first one refused."""
+"""Counters: upper bounds listed; and, measured from the end, the distances of the first place whose limit is at most
+δ_min and of the first place refused."""
 
 
 @device
 def _first_refused(length, step, outside, reserve, request, top, team, phase):
-    """Test the best place by place: equations (1) and (2) while the limit is above δ_min; all threads of the team.
+    """Test the best, place by place: equations (1) and (2) while the limit is above δ_min; all threads of the team.
 
     Returns
     -------
     refused, phase
-        The first place refused or 0, and the new phase.
+        The first place refused, counted from 1, or 0; and the new phase.
     """
     rank, members = team.block * cuda.blockDim.x + cuda.threadIdx.x, team.blocks * cuda.blockDim.x
     best_keys, best_ids, best_uppers = top[KEYS], top[IDS], top[UPPERS]
@@ -49,20 +49,20 @@ def _first_refused(length, step, outside, reserve, request, top, team, phase):
 def refused_at(step, final, count, least_reserve, slot, request, top, team, phase, parity):
     """Put the k best candidates, or all, into ``top`` and test them unless ``final``; all threads of the team.
 
-    ``limits``, ``spare`` and ``room`` of the slot are undefined afterwards; ``top`` is sorted where the test did not
-    refuse before that.
+    ``limits``, ``spare`` and ``room`` of the slot are undefined afterwards. ``top`` is sorted unless the test refused
+    before sorting.
 
     Returns
     -------
     refused, phase, parity
-        The first place that the test refuses, 0 where it passes; the new phase and parity.
+        The first place that the test refuses, or 0 if it passes; the new phase and parity.
     """
     rank, members = team.block * cuda.blockDim.x + cuda.threadIdx.x, team.blocks * cuda.blockDim.x
     scores, limits, reserve, control = slot.scores, slot.limits, slot.reserve, team.control
     best_uppers = top[UPPERS]
     k, bounds, delta_min, epsilon = request.k, request.bounds, request.delta_min, request.epsilon
     length = min(int64(k), count)
-    # U_out: no vertex that is no candidate has a larger upper bound than one at π̂ = Y = e₀.
+    # U_out: the upper bound of a vertex outside the candidates is at most that at π̂ = Y = e₀.
     outside = upper_bound(bounds, step, float64(least_reserve) * UNIT, float64(least_reserve) * UNIT)
     if not final and count < k and outside > delta_min:
         return count + 1, phase, parity
@@ -70,7 +70,7 @@ def refused_at(step, final, count, least_reserve, slot, request, top, team, phas
         return int64(0), phase, parity
     lowest, phase, parity = take_best(slot, count, length, top, team, phase, parity)
     if not final:
-        # The upper bounds of the candidates, as keys: the largest go to ``top``.
+        # The upper bounds of the candidates, as keys; the largest go to ``top``.
         j = rank
         while j < count:
             by_walks = float64(scores[j] - reserve[slot.candidates[j]]) * UNIT
@@ -89,7 +89,7 @@ def refused_at(step, final, count, least_reserve, slot, request, top, team, phas
             best_uppers[i] = upper if i < length else int64(-1)
             i += members
         phase = team_barrier(team, phase)
-        # No lower bound exceeds π̂, so this cheap test fails only where the full one would.
+        # No lower bound exceeds π̂, so this cheap test fails only if the full one would.
         highest = max(from_key(upper), outside)
         if count >= k and highest > delta_min and float64(lowest) * UNIT < (1.0 - epsilon) * highest:
             return int64(k), phase, parity

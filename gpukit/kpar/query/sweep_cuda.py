@@ -1,7 +1,7 @@
-"""Sweeps of a team of blocks over the rows of a list of vertices on a GPU: pushes and walks forward.
+"""Sweeps of a team of blocks over the rows of a list of vertices on a GPU: pushes and forward walks.
 
-The tiles of the paper's section 4 (algorithms 5 and 6). A sweep has two steps with
-:func:`gpukit.kpar.query.team_cuda.team_barrier` between them: :func:`lengths` adds up the lengths of the rows, and
+These are the tiles of the paper's section 4 (algorithms 5 and 6). A sweep has two steps with
+:func:`gpukit.kpar.query.team_cuda.team_barrier` between them. :func:`lengths` adds up the lengths of the rows.
 :func:`sweep` visits their entries in tiles of equal length, whatever the rows' lengths.
 """
 
@@ -16,22 +16,24 @@ from gpukit.kpar.query import team_cuda as teams
 from gpukit.kpar.rows_cuda import last_upto
 
 PUSH, FORWARD, DRAW, INVERTED, CARRY = 0, 1, 2, 3, 4
-"""Kinds of sweeps. ``CARRY`` is that of FORA+: rows of walks in the order drawn, as many as the residue asks for. Start
-lists (``INVERTED``) have a second step of their own (``starts_cuda.py``)."""
+"""Kinds of sweeps. ``CARRY`` is that of FORA+: rows of walks in the order drawn, as many as the residue requires. Start
+lists (``INVERTED``) have their own second step (``starts_cuda.py``)."""
 
 LIFTED, ENDS = 1, 1
 """Counters: vertices that a push lifts over their thresholds; ends of walks."""
 
 UNLISTED, LIFTED_ONLY, MARKED = 0, 1, 2
-"""What a push leaves: nothing, a list of vertices lifted over their thresholds, and marks of those met as well."""
+"""What a push records: nothing; a list of vertices lifted over their thresholds; that list and marks of the vertices
+met."""
 
 RANGES = 512
-"""Where the ranges of a sweep begin in the pool, after the blocks' prefix sums: four arrays of MAX_BLOCK_SIZE."""
+"""First place of the ranges of a sweep in the pool, after the blocks' prefix sums: four arrays of MAX_BLOCK_SIZE."""
 
 ITEM_AT, ROW_AT = RANGES, RANGES + teams.MAX_BLOCK_SIZE
 VALUE_AT, EXTRA_AT = RANGES + 2 * teams.MAX_BLOCK_SIZE, RANGES + 3 * teams.MAX_BLOCK_SIZE
-"""These: where the entries of an item begin, where its row does, what an entry brings, and how many bring one more, or
-along weighted edges what all of the row bring, and where the row ends."""
+"""Places of these arrays. For each item: the first of its entries in the sweep; the first entry of its row; VALUE; and
+EXTRA. VALUE is the amount that an entry brings, and EXTRA the number of entries that bring one unit more. Along
+weighted edges, VALUE is the amount of the whole row, and EXTRA its last entry."""
 
 TILE = 4
 """Most entries that a thread visits in a tile."""
@@ -50,7 +52,7 @@ class Drawn(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """A CSR: row starts (int64), ends (int32) and how often each counts (uint32)."""
+    """A CSR matrix: row starts (int64), ends of walks (int32) and their frequencies (uint32)."""
 
     begin: Any
     ends: Any
@@ -58,7 +60,7 @@ class Rows(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What a sweep visits: the rows of the ``size`` first items, ``whole`` entries in all."""
+    """Rows to visit: those of the first ``size`` items, with ``whole`` entries in all."""
 
     items: Any
     size: Any
@@ -66,7 +68,7 @@ class Work(NamedTuple):
 
 
 class Targets(NamedTuple):
-    """What a sweep leaves of the vertices it meets: UNLISTED, LIFTED_ONLY or MARKED, and where it lists them."""
+    """What a sweep records of the vertices it meets: UNLISTED, LIFTED_ONLY or MARKED; and the list it writes to."""
 
     listed: Any
     upcoming: Any
@@ -74,12 +76,12 @@ class Targets(NamedTuple):
 
 @device
 def lengths(kind, items, size, begin, chances, one_minus_alpha, counts, residue, reserve, scores, limits, team, sums):
-    """Write the first step of a sweep: prefix sums of row lengths within each block's share of the items.
+    """Do the first step of a sweep: prefix sums of row lengths within each block's share of the items.
 
-    A thread owns an item at a time. ``PUSH`` takes its residue, leaving in ``scores`` what each edge takes, or with
-    ``chances`` (else None) all of them together, and the rest in ``reserve``; ``INVERTED`` starts its score with its
-    reserve; rows of ``DRAW`` and ``CARRY`` have ``counts`` entries. Offsets go to ``limits``, the block's sum to
-    ``control``.
+    A thread owns an item at a time. ``PUSH`` takes the item's residue. It leaves in ``scores`` the share of each edge,
+    or with ``chances`` (else None) the sum for all edges, and adds the rest to ``reserve``. ``INVERTED`` sets the
+    item's score to its reserve. Rows of ``DRAW`` and ``CARRY`` have ``counts`` entries. Offsets go to ``limits``, the
+    block's sum to ``control``.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     part = (size + team.blocks - 1) // team.blocks
@@ -116,19 +118,21 @@ def lengths(kind, items, size, begin, chances, one_minus_alpha, counts, residue,
         team.control[team.home + teams.SUMS + team.block] = running
 
 
-# whole: cut, it compiles to another order of reads; that waits for a GPU to time it
+# whole: split up, it compiles to another order of reads; that has to be timed on a GPU first
 @device
 def sweep(kind, work, targets, edges, chances, drawn, rows, slot, threshold, team, phase):
     """Visit every entry of the items' rows, in tiles of equal length; all threads of the team.
 
-    A block owns a tile: it looks up the items of the tile, up to as many at a time as it has threads, and each thread
-    takes some consecutive entries of them. ``PUSH``: one atomic add an edge; vertices go to the lists that ``targets``
-    asks for. With ``chances``, which are None where edges count alike, an edge costs two reads of 8 bytes more, one of
-    them of what the edge before has read, and vertices that nothing is brought are not listed. ``FORWARD`` and
-    ``DRAW``: one atomic add a walk's end in ``walked``, first ones go to ``upcoming``; ``CARRY``: one in ``reserve``.
-    One function for all kinds: those that are chosen while
-    it runs share its code, and as a function of its own the visit of an entry is compiled to another order of
-    instructions.
+    A block owns a tile. It looks up the items of the tile, at most one per thread at a time, and each thread visits
+    some consecutive entries of them.
+
+    ``PUSH``: one atomic add per edge; vertices go to the lists that ``targets`` names. With ``chances`` (None if edges
+    count alike) an edge costs two more 8-byte reads, one of which the edge before has made as well; vertices that
+    receive nothing are not listed. ``FORWARD`` and ``DRAW``: one atomic add per end of a walk in ``walked``; a vertex
+    goes to ``upcoming`` at its first add. ``CARRY``: one atomic add in ``reserve``.
+
+    One function serves all kinds, because kinds chosen at run time share its code. The visit of an entry is not a
+    function of its own, because it would be compiled to another order of instructions.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     pool, limits = team.memory.pool, slot.limits
@@ -143,7 +147,7 @@ def sweep(kind, work, targets, edges, chances, drawn, rows, slot, threshold, tea
     while t < tiles:
         low, high = t * tile, min((t + 1) * tile, work.whole)
         while low < high:
-            # The entries low … stop - 1 lie in one block's share of the items, from ``item`` on.
+            # The entries low … stop - 1 are in one block's share of the items, from ``item`` on.
             owner = last_upto(pool, int64(0), int64(team.blocks), low)
             base = pool[owner]
             stop = min(high, pool[owner + 1])
@@ -199,7 +203,7 @@ def sweep(kind, work, targets, edges, chances, drawn, rows, slot, threshold, tea
                             old = cuda.atomic.add(slot.residue, u, value)
                             if old == 0 and targets.listed == MARKED:
                                 cuda.atomic.or_(slot.marks, u >> 5, uint32(1) << uint32(u & 31))
-                            # Most heads stay below ρ, and ω is not read for them.
+                            # Most heads stay below ρ, so ω is not read for them.
                             if old + value > rho:
                                 w = int64(drawn.counts[u])
                                 if w > 0 and w <= walks_max and old <= w * rho and old + value > w * rho:

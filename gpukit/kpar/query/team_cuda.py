@@ -1,9 +1,9 @@
-"""What blocks of a GPU do together as a *team*: wait for each other, add up, and append to lists.
+"""Operations of blocks of a GPU as a *team*: barriers, sums, and appending to lists.
 
-A team is some blocks of one cooperative launch, all of them for one query or one each for many. Its threads work in
-*phases* with :func:`team_barrier` between them. What they share lies in ``control`` (int64), a stretch of it for each
-team that begins at ``home``: the count of arrivals, four sets of counters, the sums of each block, and two histograms.
-Counters written in a phase are read in the next one and zero again two phases later.
+A team is a group of blocks of one cooperative launch: all blocks for one query, or a few for each of many queries. Its
+threads work in *phases* separated by :func:`team_barrier`. The shared state is in ``control`` (int64), in one section
+per team that begins at ``home``: the count of arrivals, four sets of counters, the sums of each block, and two
+histograms. Counters written in a phase are read in the next one and are zero again two phases later.
 """
 
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from gpukit.device.kernels import cuda, device, group, libdevice
 from gpukit.device.select import simulated
 
 MAX_BLOCK_SIZE = 512
-"""Most threads of a block; their number is a power of two."""
+"""Most threads of a block; the number of threads is a power of two."""
 
 PREFIX_SUMS = 2 * MAX_BLOCK_SIZE
 """Words of shared memory for a prefix sum."""
@@ -23,7 +23,7 @@ MAX_BLOCKS = 511
 """Most blocks of a team."""
 
 STAGE = 2048
-"""Entries a block gathers in shared memory before it appends them to a list."""
+"""Entries that a block collects in shared memory before it appends them to a list."""
 
 POOL = 2560
 """Words of shared memory for histograms, sorting and the ranges of a sweep."""
@@ -31,29 +31,30 @@ POOL = 2560
 BUCKETS = 2048
 
 AT_ONCE = 4
-"""Vertices whose values a thread loads before it looks at the first, in passes over many: the loads overlap."""
+"""Vertices whose values a thread loads before it uses the first, in passes over many vertices: the loads overlap."""
 
 GROUP_SIZE = 4 if simulated() else 16
-"""Queries at most whose start lists are read together: their units of a vertex, side by side, fill 32 bytes."""
+"""Most queries whose start lists are read together: their units of a vertex, interleaved, fill 32 bytes."""
 
 PAIRS = GROUP_SIZE // 2
-"""Words of 32 bits that these units fill."""
+"""32-bit words that these units fill."""
 
 RELEASED, COUNTERS, SUMS, HISTOGRAMS = 8, 16, 80, 80 + MAX_BLOCKS + 1
 CONTROL = HISTOGRAMS + 2 * BUCKETS
-"""Places in the stretch of a team, after the count of arrivals: the phases it was let into, counters, sums of the
-blocks, histograms; its length."""
+"""Places in the section of a team, after the count of arrivals: the number of phases released, counters, sums of the
+blocks, histograms; the section's length."""
 
 COUNTED = 5
-"""Counters of a phase; who writes them gives them names."""
+"""Counters of a phase; the functions that write them name them."""
 
 RESIDUE, RESERVE, WALKED, SCORES, LIMITS, SPARE, ROOM, LONG_ROWS = 0, 1, 2, 3, 4, 5, 6, 7
 TOUCHED, FRONTIER, UPCOMING, CANDIDATES, SHORT_ROWS = 0, 1, 2, 3, 4
-"""Rows of n int64 and of n int32 that a query works in (:class:`Slot`)."""
+"""Rows of n int64 and of n int32: the working space of a query (:class:`Slot`)."""
 
 BASE, EPOCH, RAISED, PLACE, SMALL = 2, 3, 4, 5, 8
-"""Places in the small shared array: the first place of a flush, how often :func:`block_any` was asked, when a flag was
-raised last, and what :func:`locate` finds; 0 and 1 count staged entries; its length. :func:`clear` begins it."""
+"""Places in the small shared array: the first place of a flush; the number of calls of :func:`block_any`; the call in
+which a flag was last raised; the result of :func:`locate`; its length. Places 0 and 1 count staged entries.
+:func:`clear` initialises it."""
 
 
 class Memory(NamedTuple):
@@ -67,9 +68,10 @@ class Memory(NamedTuple):
 
 
 class Team(NamedTuple):
-    """A block among those of its team.
+    """A block within its team.
 
-    ``control``, where the team's stretch begins, the number of the block, how many there are, and its shared memory.
+    ``control``; the start of the team's section in it; the number of this block; the number of blocks; the block's
+    shared memory.
     """
 
     control: Any
@@ -96,16 +98,16 @@ TEAM_ARRAYS = group(
     TeamArrays, "int64[:, :, ::1]", "int32[:, :, ::1]", "int64[:, :, ::1]", "int64[::1]", "uint16[:, ::1]",
     "uint32[::1]", "uint32[:, ::1]", "int64[:, ::1]",
 )  # fmt: skip
-"""Its type, in signatures of kernels."""
+"""The type of :class:`TeamArrays` in signatures of kernels."""
 
 
 class Slot(NamedTuple):
-    """The arrays a query works in, of n entries.
+    """Working arrays of a query, of n entries.
 
-    ``residue``, ``reserve``, ``walked`` (what walks brought), ``scores``, ``limits`` (offsets, upper bounds), ``spare``
-    and ``room`` are int64; ``unit`` (uint16) is what a walk carries, packed; ``touched`` (vertices met),
-    ``candidates``, ``frontier`` and ``upcoming`` are int32; ``marks`` (uint32, a bit for each vertex) has those met in
-    it.
+    ``residue``, ``reserve``, ``walked`` (mass brought by walks), ``scores``, ``limits`` (offsets, upper bounds),
+    ``spare`` and ``room`` are int64. ``unit`` (uint16) is the mass per walk, packed. ``touched`` (vertices met),
+    ``candidates``, ``frontier`` and ``upcoming`` are int32. ``marks`` (uint32) has a bit for each vertex, set once it
+    is met.
     """
 
     residue: Any
@@ -124,16 +126,16 @@ class Slot(NamedTuple):
 
 
 class Met(NamedTuple):
-    """The vertices that a pass over those met looks at: ``span`` of ``touched``, or all n where ``dense``."""
+    """The vertices of a pass over those met: the first ``span`` of ``touched``, or all n if ``dense``."""
 
     span: Any
     dense: Any
 
 
 class Staged(NamedTuple):
-    """A list that a block appends to through a stage in its shared memory.
+    """A list to which a block appends through a stage in its shared memory.
 
-    ``small[slot]`` counts what is staged, and the counter ``at + which`` of ``control`` what the list has.
+    ``small[slot]`` counts the staged entries. The counter ``at + which`` of ``control`` counts the entries of the list.
     """
 
     stage: Any
@@ -148,14 +150,14 @@ class Staged(NamedTuple):
 if simulated():
 
     def times(a, b):
-        """Return a · b, rounded on its own."""
+        """Return a · b as a rounded float64."""
         return a * b
 
 else:
 
     @device
     def times(a, b):
-        """Return a · b, rounded on its own: never fused with a sum."""
+        """Return a · b, rounded by itself: never fused with a sum."""
         return libdevice.dmul_rn(a, b)
 
 
@@ -172,13 +174,13 @@ def slot_of(space, i):
 
 @device
 def group_end(space, first):
-    """Return the slot after the last one of the group of up to GROUP_SIZE slots that begins with ``first``."""
+    """Return the end (exclusive) of the group of up to GROUP_SIZE slots that begins with ``first``."""
     return min(first + GROUP_SIZE, len(space.states))
 
 
 @device
 def met_of(count, listed, n):
-    """Return what passes over those met look at: ``count`` of the list, if it has all and they are few; else all n."""
+    """Return the range of passes over vertices met: ``count`` of the list if it is complete and short, else all n."""
     dense = not listed or count > n >> 2
     return Met(n if dense else count, dense)
 
@@ -191,8 +193,8 @@ def met_vertex(met, touched, j):
 
 @device(inline="always")
 def block_memory():
-    """Return shared memory for a block of a team, all it needs; once in a kernel."""
-    # A line for each array: the simulator tells shared arrays apart by the line that makes them.
+    """Return all shared memory that a block of a team needs; call it once in a kernel."""
+    # One line per array: the simulator tells shared arrays apart by the line that creates them.
     return Memory(
         cuda.shared.array(POOL, int64),
         cuda.shared.array(PREFIX_SUMS, int64),
@@ -204,7 +206,7 @@ def block_memory():
 
 @device
 def clear(small):
-    """Begin the small shared array with zeros, whatever the threads of the block; a barrier must follow."""
+    """Set the small shared array to zero, with any number of threads in the block; a barrier must follow."""
     i = cuda.threadIdx.x
     while i < SMALL:
         small[i] = 0
@@ -220,10 +222,10 @@ def team_barrier(team, phase):
         if cuda.threadIdx.x == 0:
             cuda.threadfence()
             if cuda.atomic.add(control, home, 1) == team.blocks * phase - 1:
-                # The release hands on what the other arrivals brought, not only what this block wrote.
+                # The fence publishes the writes of all blocks that arrived, not only those of this block.
                 cuda.threadfence()
                 cuda.atomic.add(control, home + RELEASED, 1)
-            # An atomic read: a plain load would be moved out of the loop.
+            # An atomic read: the compiler would move a plain load out of the loop.
             while cuda.atomic.add(control, home + RELEASED, 0) < phase:
                 pass
             cuda.threadfence()
@@ -240,16 +242,16 @@ def team_barrier(team, phase):
 
 @device
 def counters(team, phase):
-    """Return where the counters of a phase lie."""
+    """Return the first place of the counters of a phase."""
     return team.home + COUNTERS + 16 * (phase & 3)
 
 
 @device
 def block_any(flag, small):
-    """Return whether a flag is set for any thread of the block, which waits for all.
+    """Return whether a flag is set for any thread of the block; all its threads, with a barrier.
 
-    The barriers that combine flags (``syncthreads_or`` and its kin) are not used: in these kernels an H200 hung in them
-    or stopped with an illegal instruction, though every thread of the block had come to the same one.
+    The barriers that combine flags (``syncthreads_or`` and similar) are not used. In these kernels, an H200 hung in
+    them or stopped with an illegal instruction, although every thread of the block had reached the same barrier.
     """
     parity = small[EPOCH] + 1
     if flag:
@@ -264,7 +266,7 @@ def block_any(flag, small):
 
 @device
 def block_prefix_sum(value, sums):
-    """Return the sum of ``value`` over the threads of the block up to this one, and over all."""
+    """Return the sum of ``value`` over the threads of the block up to and including this one, and over all."""
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     here, step = 0, 1
     sums[tid] = value
@@ -284,7 +286,7 @@ def block_prefix_sum(value, sums):
 
 @device
 def put(staged, value):
-    """Append a value to a list through the block's stage; return how full the stage was."""
+    """Append a value to a list through the block's stage; return its place there, STAGE or more if it was full."""
     counter = staged.at + staged.which
     place = cuda.atomic.add(staged.small, staged.slot, 1)
     if place < STAGE:
@@ -296,17 +298,17 @@ def put(staged, value):
 
 @device
 def time_to_flush(passes, fullest, small):
-    """Return whether to flush: looked at every fourth pass of a loop, so that others need not wait for each other.
+    """Return whether to flush; checked only in every fourth pass of a loop, because a check is a barrier.
 
-    ``fullest`` is the highest place a thread's ``put`` returned since the last flush. What a stage cannot hold goes to
-    its list one by one.
+    ``fullest`` is the highest place that a thread's ``put`` returned since the last flush. Entries that do not fit into
+    the stage go to the list one by one.
     """
     return (passes & 3) == 3 and block_any(fullest >= STAGE >> 2, small)
 
 
 @device
 def flush(staged):
-    """Append what the block has staged to the list; all its threads."""
+    """Append the staged entries of the block to the list; all its threads."""
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     small, counter = staged.small, staged.at + staged.which
     cuda.syncthreads()
@@ -327,7 +329,7 @@ def flush(staged):
 
 @device
 def prefix_over_blocks(team, pool, sums):
-    """Put the prefix sums of the blocks' sums into ``pool[: blocks + 1]`` and return the whole; all threads."""
+    """Put the prefix sums of the blocks' sums into ``pool[: blocks + 1]`` and return the total; all threads."""
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     running = int64(0)
     first = 0
@@ -346,7 +348,7 @@ def prefix_over_blocks(team, pool, sums):
 
 @device
 def doublings(block_size):
-    """Return log₂ of the threads of a block: shifts by it stand for divisions, which cost a hundred instructions."""
+    """Return log₂ of the threads of a block; shifts by it replace divisions, which take a hundred instructions."""
     return 31 - cuda.clz(int32(block_size))
 
 
@@ -354,7 +356,7 @@ def doublings(block_size):
 def locate(offsets, first, last, goal, small):
     """Return the last item in first … last - 1 whose offset does not exceed ``goal``; all threads of the block.
 
-    Each thread looks at one place; the one at whose place offsets do not exceed the goal, but do at the next, says so.
+    Each thread probes one place. The thread whose offset does not exceed the goal, while the next one does, reports.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     shift = doublings(block_size)
