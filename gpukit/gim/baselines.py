@@ -1,4 +1,4 @@
-"""Seed sets by simple rules, without a guarantee: degree, degree discount, random. Host code, the same everywhere."""
+"""Seed sets by simple rules, without a guarantee: degree, degree discount, random. Host code, equal everywhere."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -22,23 +22,24 @@ TAKEN = np.iinfo(np.int64).min
 NOTHING = np.zeros(0, np.uint32)
 
 NO_COUNTS = np.zeros(0, np.int64)
-"""What vertices count for where it is one each."""
+"""Weights of vertices if each counts for 1."""
 
 FEW, PER_SEED = 4096, 16
-"""Vertices that seeds are looked for among at first, and for each seed; few neighbours of hubs are ever seeds."""
+"""Initial number of vertices among which seeds are searched, and such vertices per seed; few neighbours of hubs are
+ever seeds."""
 
 MANY = 1 << 20
-"""Edges from which on threads pay."""
+"""Least number of edges for which threads pay off."""
 
 LEVELS = 16
-"""Bits of a key that a limit is looked for by."""
+"""Bits of a key among which a limit is searched."""
 
 MASS_BITS = 31
-"""What all vertices count for together has so many bits in the keys, and a probability 32 more."""
+"""Bits of the total weight of all vertices in the keys; a probability takes 32 more."""
 
 
 def simple_rules(problem: Problem) -> list[tuple[str, np.ndarray]]:
-    """Return seeds by the rules of thumb: for a run to compare its choice with, at little cost.
+    """Return seeds by simple rules: a run compares its choice with them, at little cost.
 
     Parameters
     ----------
@@ -49,7 +50,8 @@ def simple_rules(problem: Problem) -> list[tuple[str, np.ndarray]]:
     -------
     list of (str, int32 array of shape (k,))
         ``degree`` and ``degree-discount`` (:func:`degree`, :func:`degree_discount`), and their seeds in order: forced
-        ones first, then those that are not excluded. Empty for several rounds and for a budget, which they do not know.
+        ones first, then vertices that are not excluded. Empty for several rounds and for a budget, which these rules do
+        not support.
     """
     if problem.costs is not None or problem.params.rounds > 1:
         return []
@@ -73,7 +75,7 @@ def degree(
     forced: Sequence[int] | np.ndarray = (),
     barred: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return the k vertices with most out-edges, the lower id first among equals.
+    """Return the k vertices with most out-edges; ties go to the lower id.
 
     Parameters
     ----------
@@ -81,11 +83,11 @@ def degree(
     k : int
         In [1, n].
     weights : int64 array, shape (n,), optional
-        What each vertex counts for, >= 0: then an edge counts as much as its head.
+        Weight of each vertex, >= 0: an edge then counts for the weight of its head.
     forced : sequence of int
-        Vertices that come first, in this order; at most k, none twice.
+        Vertices that come first, in this order; at most k, without repeats.
     barred : bool array, shape (n,), optional
-        Vertices that are not chosen; k others are left, the forced ones among them.
+        Vertices that are not chosen; at least k vertices must be left, including the forced ones.
 
     Returns
     -------
@@ -122,26 +124,26 @@ def degree_discount(
     Source: Chen, Wang, Yang, "Efficient influence maximization in social networks", KDD 2009, algorithm 4.
 
     - Undirected graphs with one probability p under IC, no weights: as printed, ``d - 2t - (d - t)·t·p`` for a vertex
-      with d neighbours, t of them seeds.
-    - Otherwise what that expression approximates, with the edges' own probabilities and directions: v still counts if
-      no seed activates it directly, and then brings itself and its out-neighbours that are no seeds:
-      ``A(v) · (W(v) + Σ p(v, w)·W(w))`` over the w that are no seeds; A(v) is ``∏ (1 - p(s, v))`` over the seeds s
-      before v under IC, ``1 - Σ p(s, v)`` under LT.
+      with d neighbours, t of which are seeds.
+    - Otherwise the quantity that this expression approximates, with the edges' own probabilities and directions:
+      ``A(v) · (W(v) + Σ p(v, w)·W(w))``. A(v) is the probability that no seed activates v directly:
+      ``∏ (1 - p(s, v))`` under IC, ``1 - Σ p(s, v)`` under LT, over the seeds s before v. The second factor counts v
+      and its out-neighbours w that are no seeds.
 
-    Integers (32-bit fixed point for probabilities), the lower id first among equals. No discount raises a key above
-    what it was at first, so seeds are looked for among the vertices with the highest keys, and among more where these
-    do not suffice. Costs O(n + m), and for each seed its edges, each with O(log n) at worst.
+    Keys are integers (32-bit fixed point for probabilities); ties go to the lower id. No discount raises a key above
+    its initial value. So seeds are searched among the vertices with the highest keys, and among more if these do not
+    suffice. Costs O(n + m), and for each seed its edges, each with O(log n) at worst.
 
     Parameters
     ----------
     graph : Graph
-        With probabilities. In-edges are made where they are needed and not there.
+        With probabilities. In-edges are made if they are needed and missing.
     k : int
         In [1, n].
     model : str
         ``ic`` or ``lt``.
     weights : int64 array, shape (n,), optional
-        What each vertex counts for, W >= 0; one each if not given. Taken in parts of their sum of 31 bits.
+        Weight W of each vertex, >= 0; 1 each if not given. Scaled to a sum of 31 bits.
     forced, barred
         As for :func:`degree`; forced vertices discount their neighbours.
 
@@ -181,7 +183,7 @@ def degree_discount(
 
 
 def degree_by_probability(graph: Graph, k: int, barred: np.ndarray) -> np.ndarray:
-    """Return the k vertices whose out-edges are likeliest to be live, the lower id first among equals.
+    """Return the k vertices with the largest expected number of live out-edges; ties go to the lower id.
 
     Parameters
     ----------
@@ -189,12 +191,12 @@ def degree_by_probability(graph: Graph, k: int, barred: np.ndarray) -> np.ndarra
         With probabilities.
     k : int
     barred : bool array, shape (n,)
-        Vertices that are left out; k others are left.
+        Vertices that are left out; at least k vertices must be left.
 
     Returns
     -------
     int64 array, shape (k,)
-        By the sum of the probabilities of their out-edges.
+        Vertices by the sum of the probabilities of their out-edges, largest first.
     """
     p = graph.weights.p if graph.probabilities is None else None
     if p is not None:
@@ -255,7 +257,7 @@ def _with_probabilities(graph: Graph) -> tuple["_Edges", "_Edges"]:
 
 
 def _in_bits(weights: np.ndarray) -> np.ndarray:
-    """Return what vertices count for with a sum below 2**31: low bits are dropped where it is above."""
+    """Return weights with a sum below 2**31; low bits are dropped if the sum is larger."""
     return weights.astype(np.int64) >> max(0, int(weights.sum()).bit_length() - MASS_BITS)
 
 
@@ -268,26 +270,26 @@ def _limit(keys: np.ndarray, count: int) -> int:
 
 
 def _largest(keys: np.ndarray, k: int) -> np.ndarray:
-    """Return the vertices with the k highest keys, none of them negative, the lower id first among equals."""
+    """Return the vertices with the k highest keys, none of them negative; ties go to the lower id."""
     pool = np.flatnonzero(keys >= _limit(keys, k))
     return pool[np.argsort(-keys[pool], kind="stable")[:k]]
 
 
 class _Pool(NamedTuple):
-    """Vertices that seeds are looked for among, and a tournament of them by keys; the lower id wins among equals.
+    """Vertices among which seeds are searched, and a tournament of them by keys; the lower id wins ties.
 
     Attributes
     ----------
     vertices : int64 array, shape (c,)
         Ascending.
     place : int32 array, shape (n,)
-        Where a vertex is among them; -1: it is not, and its key was below the limit from the beginning.
+        Position of a vertex among them; -1: it is not, and its key was below the limit from the start.
     limit : int
-        What a key must reach to be the highest of all vertices for certain.
+        A key of at least this value is certain to be the highest of all vertices, if it wins.
     keys : int64 array, shape (size,)
-        Of the vertices, and ``TAKEN`` beyond them; the size is a power of two.
+        Keys of the vertices, and ``TAKEN`` beyond them; the size is a power of two.
     winners : int64 array, shape (size,)
-        Node i has the children 2i and 2i + 1, which from ``size`` on are vertices, and holds the winner of these.
+        Node i has the children 2i and 2i + 1 and holds their winner. Children from ``size`` on are vertices.
     """
 
     vertices: np.ndarray
@@ -298,7 +300,7 @@ class _Pool(NamedTuple):
 
 
 def _pools(keys: np.ndarray, k: int, barred: np.ndarray | None) -> Iterator[_Pool]:
-    """Yield the vertices with the highest keys (>= 0), but barred ones: ever more, and at last all."""
+    """Yield the vertices with the highest keys (>= 0), except barred ones: more each time, and finally all."""
     open_ = keys if barred is None else np.where(barred, -1, keys)
     count, limit = max(FEW, PER_SEED * k), 1
     while limit > 0:
@@ -316,7 +318,7 @@ def _pools(keys: np.ndarray, k: int, barred: np.ndarray | None) -> Iterator[_Poo
 
 
 class _Edges(NamedTuple):
-    """Rows of edges with the words of their probabilities: of each, or of all that lead to a head; or without any."""
+    """Rows of edges with the words of their probabilities: one per edge, one per head, or none."""
 
     indptr: np.ndarray
     indices: np.ndarray
@@ -343,7 +345,7 @@ def _play(keys, winners):
 
 @njit
 def _change(pool, slot, key):
-    """Give the vertex at a place another key, unless it is taken. Stops where it neither was the winner nor is."""
+    """Change the key of the vertex at a place, unless it is taken; stops where the winner does not depend on it."""
     if pool.keys[slot] == TAKEN:
         return
     pool.keys[slot] = key
@@ -358,7 +360,7 @@ def _change(pool, slot, key):
 
 @njit
 def _take(pool, forced, i):
-    """Choose the i-th vertex, forced ones first, then the best; nobody is chosen twice. -1: it may be elsewhere."""
+    """Choose the i-th vertex, forced ones first, then the best, each once; -1: the best may be outside the pool."""
     if i < len(forced):
         v = forced[i]
         slot = int64(pool.place[v])
@@ -386,9 +388,10 @@ def _times(edges, e, head):
 
 
 def _sums(edges: _Edges, counts: np.ndarray) -> np.ndarray:
-    """Return for each row the sum of what its heads count for, times the probabilities of its edges if there are any.
+    """Return for each row the sum of the weights of its heads, times the probabilities of its edges if there are any.
 
-    In units of 2**-32 with probabilities, which has room: a row has no head twice. Without counts it is one each.
+    With probabilities the unit is 2**-32. The sum does not overflow, because a row has no head twice. Without
+    ``counts`` each weight is 1.
     """
     sums = np.zeros(len(edges.indptr) - 1, np.int64)
     parts = rows_by_edges(edges.indptr, numba.get_num_threads() if len(edges.indices) >= MANY else 1)
@@ -425,7 +428,7 @@ def _sum_rows(indptr, indices, words, heads, counts, sums, low, end):
 def _by_printed(indptr, indices, p, unit_bits, pool, forced, k):
     """Choose by d - 2t - (d - t)·t·p; p and the keys are in units of 2**-unit_bits, few enough for 64 bits.
 
-    Fewer than k are returned where the pool does not suffice.
+    Returns fewer than k vertices if the pool does not suffice.
     """
     seeded = np.zeros(len(pool.vertices), np.int64)
     chosen = np.empty(k, np.int64)
@@ -446,9 +449,9 @@ def _by_printed(indptr, indices, p, unit_bits, pool, forced, k):
 
 @njit
 def by_discount(out_edges, in_edges, counts, gains, pool, forced, k, linear):
-    """Choose by A(v) · gain(v); ``gains`` are W(v) + Σ p(v, w)·W(w) in units of 2**-32, A(v) is, too.
+    """Choose by A(v) · gain(v); both A(v) and ``gains``, W(v) + Σ p(v, w)·W(w), are in units of 2**-32.
 
-    Gains are those of the pool. Fewer than k are returned where it does not suffice.
+    ``gains`` has one entry per vertex of the pool. Returns fewer than k vertices if the pool does not suffice.
     """
     alone = np.full(len(gains), ONE, np.int64)
     chosen = np.empty(k, np.int64)

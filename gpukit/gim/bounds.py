@@ -1,8 +1,8 @@
 """How many RR sets are enough, and what they prove: OPIM-C and IMM, in decimal arithmetic.
 
-``decimal`` rounds alike everywhere, so sizes and certificates do not depend on the C library of the host. One symbol
-for each quantity: W the mass (n, or the sum of the root weights), L what the optimum reaches at least, ρ the ratio of
-greedy selection, C the number of seed sets that may come out. docs/gim.md has the proofs.
+``decimal`` rounds alike everywhere, so sizes and certificates do not depend on the C library of the host. Symbols: W is
+the mass (n, or the sum of the root weights), L a lower bound on the optimum, ρ the approximation ratio of greedy
+selection, C the number of seed sets that selection may return. docs/gim.md has the proofs.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from functools import lru_cache
 from gpukit.worlds.bounds import CONTEXT, LN2, ceiling, doublings, hit_lower, hit_upper, log
 
 GRID = Decimal("1.01")
-"""Base of the grid of levels, the lower bounds on the optimum that IMM tries to prove."""
+"""Base of the grid of levels. Levels are the lower bounds on the optimum that IMM tries to prove."""
 
 _SQRT2 = CONTEXT.sqrt(Decimal(2))
 
@@ -23,8 +23,8 @@ ROUNDS_RATIO = Decimal("0.5")
 """ρ under a partition matroid (several rounds)."""
 
 JUDGED = 6
-"""Candidates for an answer at most: the choices of two collections, both with their sentinel exchanged, too, and those
-of degree and degree discount."""
+"""Most candidates for an answer: the choices of two collections, the same with their sentinel exchanged, and those of
+degree and degree discount."""
 
 BUDGET_RATIO = CONTEXT.divide(GREEDY_RATIO, Decimal(2))
 """ρ of the better of ratio greedy and best single element under a budget: (1 - 1/e)/2."""
@@ -32,7 +32,7 @@ BUDGET_RATIO = CONTEXT.divide(GREEDY_RATIO, Decimal(2))
 
 @dataclass(frozen=True)
 class Family:
-    """What the formulas need of a problem.
+    """The quantities of a problem that the formulas need.
 
     Attributes
     ----------
@@ -41,11 +41,11 @@ class Family:
     mass : int
         W: n, or the sum of the root weights.
     gamma : Decimal
-        Γ: what the share of sets hit is multiplied with; W where all sets are drawn, less where trivial ones are known.
+        Γ: the spread if all sets are hit. It is W if all sets are drawn, less if trivial ones are known.
     least : int
-        L: what the optimum reaches at least, in [1, W].
+        L: a lower bound on the optimum, in [1, W].
     ratio : Decimal
-        ρ: of the best coverage, what selection finds.
+        ρ: the share of the best coverage that selection finds.
     log_sets : Decimal
         ln C: C bounds the number of seed sets that selection may return.
     """
@@ -67,15 +67,15 @@ class OpimPlan:
     first : int
         Sets in each of the two collections at the start; they double.
     cap : int
-        θ_max: as many sets prove ρ - ε without a certificate.
+        θ_max: this many sets prove ρ - ε without a certificate.
     largest : int
         The largest size that may be tried.
     steps : int
-        i_max, the most sizes tried.
+        i_max, the largest number of sizes tried.
     a : Decimal
-        Each bound fails with probability exp(-a): ln(3 i_max / δ) where a size has two, δ = 1/n.
+        Each bound fails with probability exp(-a). a is ln(3 i_max / δ), δ = 1/n, if a size has two bounds.
     target : Decimal
-        ρ - ε, the certificate to stop at.
+        ρ - ε, the certificate at which a run stops.
     """
 
     first: int
@@ -96,8 +96,8 @@ def opim_plan(family: Family, epsilon: float, min_sets: int = 0) -> OpimPlan:
     epsilon : float
         In (0, 1).
     min_sets : int
-        Start with at least so many sets in both collections together. The sizes stay a fixed sequence of at most i_max
-        terms, so the union bound over them holds as it is.
+        Start with at least this many sets in both collections together. The sizes stay a fixed sequence of at most
+        i_max terms, so the union bound over them still holds.
     """
     with localcontext(CONTEXT):
         first, cap = _ends(family, epsilon, 6)
@@ -114,7 +114,7 @@ def opim_plan(family: Family, epsilon: float, min_sets: int = 0) -> OpimPlan:
 
 
 def twofold_plan(family: Family, epsilon: float, first: int, largest: int) -> OpimPlan:
-    """Return the sizes of OPIM-C where both collections choose, and more is asked for than the certificate.
+    """Return the sizes of OPIM-C if both collections choose and the certificate alone does not end a run.
 
     Parameters
     ----------
@@ -122,16 +122,16 @@ def twofold_plan(family: Family, epsilon: float, first: int, largest: int) -> Op
     epsilon : float
         In (0, 1).
     first : int
-        Sets of each collection to begin with.
+        Initial number of sets of each collection.
     largest : int
         The largest size.
 
     Notes
     -----
-    At each of i_max sizes three bounds may fail: on the seeds of either collection, and on the optimum. Of each of at
-    most ``JUDGED`` candidates one bound at either of two numbers of sets that judge may fail, too. Together that is
-    2δ/3. The cap fails with δ/3 at any of the sizes from itself on, for either collection: with δ/13 in place of δ/6
-    for each of two tails, 4·(δ/13 + (δ/13)² + …) is no more.
+    At each of i_max sizes three bounds may fail: those on the seeds of either collection, and that on the optimum. For
+    each of at most ``JUDGED`` candidates, one bound may fail at each of two numbers of sets that judge. Together this
+    is 2δ/3. The cap may fail with δ/3 in total, at any of the sizes from the cap on and for either collection. Each of
+    its two tails gets δ/13 instead of δ/6, since 4·(δ/13 + (δ/13)² + …) is at most δ/3.
     """
     with localcontext(CONTEXT):
         cap = _ends(family, epsilon, 13)[1]
@@ -143,7 +143,7 @@ def twofold_plan(family: Family, epsilon: float, first: int, largest: int) -> Op
 
 
 def _ends(family: Family, epsilon: float, tails: int) -> tuple[int, int]:
-    """Return θ₀ and θ_max of OPIM-C, where each of two tails of θ_max has probability δ over ``tails``."""
+    """Return θ₀ and θ_max of OPIM-C, if each of the two tails of θ_max has probability δ over ``tails``."""
     eps, ratio, share = Decimal(repr(epsilon)), family.ratio, family.gamma / family.least
     log_tail = log(family.n) + log(tails)
     root = ratio * log_tail.sqrt() + (ratio * (family.log_sets + log_tail)).sqrt()
@@ -152,30 +152,30 @@ def _ends(family: Family, epsilon: float, tails: int) -> tuple[int, int]:
 
 
 def opim_lower(covered: int, sets: int, gamma: Decimal, a: Decimal, bonus: Decimal, least: int) -> Decimal:
-    """Return a lower bound on the spread of seeds chosen without these sets, of which they hit ``covered``.
+    """Return a lower bound on the spread of seeds that hit ``covered`` of ``sets`` sets and were chosen without these.
 
     Parameters
     ----------
     covered, sets : int
-        Sets hit, and all of them.
+        Number of sets hit, and of all sets.
     gamma : Decimal
         Γ.
     a : Decimal
         The bound fails with probability exp(-a).
     bonus : Decimal
-        What the seeds are known to be worth without any set.
+        Worth of the seeds known without any set.
     least : int
-        What the seeds reach by themselves.
+        Spread of the seeds themselves, without their neighbours.
     """
     with localcontext(CONTEXT):
         return max(bonus + hit_lower(Decimal(covered), a) * gamma / sets, Decimal(least))
 
 
 def opim_upper(worth: Decimal, sets: int, gamma: Decimal, a: Decimal, bonus: Decimal, mass: int) -> Decimal:
-    """Return an upper bound on the optimum; it fails as :func:`opim_lower`.
+    """Return an upper bound on the optimum; it fails with the same probability as :func:`opim_lower`.
 
-    Any choice is worth at most ``worth`` sets, those it hits and what it is known to be worth without any. Of the
-    latter it has ``bonus`` or more, and the bound is the larger, the less it has (docs/gim.md).
+    Any choice is worth at most ``worth`` sets: those it hits, plus its worth known without sets. The latter is at least
+    ``bonus``. The bound is larger for a smaller ``bonus`` (docs/gim.md).
     """
     with localcontext(CONTEXT):
         hits = max(Decimal(0), worth - bonus * sets / gamma)
@@ -220,17 +220,20 @@ class ImmPlan:
 
     @property
     def pilot(self) -> int:
-        """Sets to guess a level from: an eighth of what the top level asks for."""
+        """Number of sets from which a level is guessed: an eighth of the sets that the top level needs."""
         return -(-self.proof(self.top) // 8)
 
     def guess(self, covered: int, sets: int) -> int:
-        """Return the level of W·F(S)/(1 + ε')²: one factor is what a proof needs, the other leaves room for chance."""
+        """Return the level of W·F(S)/(1 + ε')²: a proof needs one of the factors, the other is a margin for chance."""
         with localcontext(CONTEXT):
             aim = self.lower(covered, sets) / (1 + _SQRT2 * self.epsilon)
             return max(grid_floor(max(aim, Decimal(1))), self.bottom)
 
     def proof(self, level: int) -> int:
-        """Return σ_j, the sets that can prove OPT >= GRID**j, for a failure of 1/(2n) over all levels together."""
+        """Return σ_j, the number of sets that can prove OPT >= GRID**j.
+
+        All levels together fail with probability 1/(2n).
+        """
         with localcontext(CONTEXT):
             prime = _SQRT2 * self.epsilon
             share = self.family.mass / GRID**level
@@ -238,12 +241,12 @@ class ImmPlan:
             return ceiling((2 + 2 * prime / 3) * logs * share / (prime * prime))
 
     def proves(self, level: int, covered: int, sets: int) -> bool:
-        """Return whether seeds that hit this many of σ_j or more sets prove OPT >= GRID**j."""
+        """Return whether seeds that hit ``covered`` of at least σ_j sets prove OPT >= GRID**j."""
         with localcontext(CONTEXT):
             return Decimal(covered) * self.family.mass >= (1 + _SQRT2 * self.epsilon) * GRID**level * sets
 
     def last(self, lower: Decimal, sizes: int = 1) -> int:
-        """Return θ = ⌈2W(ρα + β)²/(ε²·LB)⌉, for a failure of 1/(2n) divided by ``sizes``."""
+        """Return θ = ⌈2W(ρα + β)²/(ε²·LB)⌉, for a failure probability of 1/(2n) divided by ``sizes``."""
         with localcontext(CONTEXT):
             failure = Decimal(4 * self.family.n * sizes).ln()
             ratio = self.family.ratio
@@ -251,15 +254,15 @@ class ImmPlan:
             return ceiling(2 * self.family.mass * root * root / (self.epsilon**2 * lower))
 
     def enough(self, level: int) -> int:
-        """Return N_j, the sets that prove OPT >= GRID**j and, if that holds, are enough to choose from."""
+        """Return N_j, a number of sets that proves OPT >= GRID**j and, if that holds, suffices for selection."""
         return max(self.proof(level), self.last(GRID**level, self.levels))
 
 
 def imm_plan(family: Family, epsilon: float) -> ImmPlan:
     """Return the sizes of IMM.
 
-    ℓ' ln n = ln 2n with ℓ = 1, so that n = 1 needs no case of its own. The printed search tries i = 1 … ⌊log₂ n⌋ - 1;
-    with root weights up to ⌊log₂(W/L)⌋, and then ln log₂ n becomes the logarithm of that number where it is larger.
+    ℓ' ln n = ln 2n with ℓ = 1, so n = 1 is no special case. The printed search tries i = 1 … ⌊log₂ n⌋ - 1. With root
+    weights it goes up to ⌊log₂(W/L)⌋, and ln log₂ n becomes the logarithm of that number if it is larger.
     """
     with localcontext(CONTEXT):
         eps = Decimal(repr(epsilon))

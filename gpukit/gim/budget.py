@@ -7,7 +7,7 @@ from gpukit.errors import UsageError
 from gpukit.worlds.cover_cpu import Worth, all_sets, cover, invert
 
 BOUNDED_PREFIXES = 32
-"""Greedy prefixes for which the knapsack bound is worked out at most: each costs a sort of the vertices."""
+"""Most greedy prefixes for which the knapsack bound is computed: each costs a sort of the vertices."""
 
 
 def choose(
@@ -22,34 +22,34 @@ def choose(
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Choose vertices that cover many sets and cost no more than the budget.
 
-    Ratio greedy takes, of the vertices that can still be paid, the one with the largest gain per cost; the other
-    candidate is the one vertex with the largest gain. The better of the two covers at least (1 - 1/e)/2 of the best.
-    Source: Khuller, Moss, Naor, "The budgeted maximum coverage problem", 1999.
+    Ratio greedy repeatedly takes the affordable vertex with the largest gain per cost. The other candidate is the
+    single vertex with the largest gain. The better of the two covers at least (1 - 1/e)/2 of the optimum. Source:
+    Khuller, Moss, Naor, "The budgeted maximum coverage problem", 1999.
 
     Parameters
     ----------
     offsets : int64 array, shape (s + 1,)
     members : int32 array, shape (offsets[-1],)
-        The sets, end to end.
+        The sets, concatenated.
     counts : int64 array, shape (n,)
-        In how many sets each vertex is; taken over.
+        Number of sets that hold each vertex; modified.
     costs : int64 array, shape (n,)
         Cost of each vertex, in [1, 2**31 - 1].
     forced : int32 array
-        Vertices chosen first, paid already.
+        Vertices chosen first, already paid for.
     blocked : bool array, shape (n,)
         Vertices never chosen.
     budget : int
-        What the others may cost together.
+        Budget for all other vertices.
     worth : Worth
-        What vertices count for by themselves, and what a set does.
+        Bonus of each vertex, and value of a set.
 
     Returns
     -------
     seeds : int32 array, gains : int64 array
-        In order of choice, and the sets each newly covers; vertices worth nothing more are not bought.
+        Seeds in order of choice, and the sets each newly covers; vertices without further value are not bought.
     worth_upper : int
-        Upper bound on what any allowed set is worth: the least, over greedy prefixes S_i that hold the forced vertices,
+        Upper bound on the worth of any allowed set: the least, over greedy prefixes S_i that hold the forced vertices,
         of the worth of S_i + the fractional knapsack of the marginal values given S_i.
     """
     covered, everyone = np.zeros(len(offsets) - 1, np.bool_), np.arange(len(counts), dtype=np.int32)
@@ -80,7 +80,7 @@ def choose(
         barred[v] = True
         left -= int(costs[v])
         bought = len(seeds) - len(forced)
-        # Early prefixes are near each other's bound; later ones are tried at growing distances.
+        # Early prefixes have nearly the same bound; later ones are tried at growing distances.
         if bought % spacing == 0:
             worth_upper = min(worth_upper, total + _knapsack(values, costs, open_ & ~barred, budget))
             if bought >= BOUNDED_PREFIXES // 2 * spacing:
@@ -102,11 +102,11 @@ def _best_ratio(values, costs, barred, left):
 
 
 def _knapsack(values: np.ndarray, costs: np.ndarray, open_: np.ndarray, budget: int) -> int:
-    """Return an integer bound on the values that a budget buys if parts of vertices can be bought.
+    """Return an integer bound on the value that a budget buys if fractions of vertices can be bought.
 
-    For any price λ = a/b >= 0 of a unit of budget no choice is worth more than λ·budget + Σ max(0, value - λ·cost);
-    the price at which the budget runs out gives the fractional optimum. It is found by sorting rounded ratios and then
-    used in exact integers, so the bound holds whatever the rounding.
+    For any price λ = a/b >= 0 of a unit of budget, no choice is worth more than λ·budget + Σ max(0, value - λ·cost).
+    The price at which the budget runs out gives the fractional optimum. Sorting rounded ratios finds this price; exact
+    integers then use it, so the bound holds whatever the rounding.
     """
     inside = np.flatnonzero(open_ & (values > 0))
     value, cost = values[inside], costs[inside]

@@ -1,4 +1,4 @@
-"""IMM: prove a lower bound on the optimum, and choose from as many sets as it asks for."""
+"""IMM: prove a lower bound on the optimum, and choose from the number of sets that it implies."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ from gpukit.worlds.collection import Collection
 def attempts(
     problem: Problem, timer: PhaseTimer, progress: Progress, history: list[Step]
 ) -> Callable[[Collection, str, int], Choice]:
-    """Return a function that draws a collection up to a size, chooses seeds from it, and notes that as a phase."""
+    """Return a function that draws a collection up to a size, chooses seeds from it, and records this as a phase."""
 
     def attempt(source: Collection, phase: str, size: int) -> Choice:
         progress(source.size, size)
@@ -31,10 +31,10 @@ def imm(
 ) -> tuple[Choice, Collection, int, list[Step]]:
     """Run IMM (Tang, Shi, Xiao, SIGMOD 2015; algorithms 1 and 2 of gIM).
 
-    A level, a power of 1.01, is guessed from a few sets, and then the next lower one, until one is proved.
-    ``params.samples`` says which sets the seeds are chosen from. ``grid`` tries each level with so many sets that they
-    are enough to choose from if it is proved, so that one selection does both; the failures of all levels are added
-    up. ``fresh`` chooses from new sets. (``original`` is :func:`gpukit.papers.gim.imm.imm`.)
+    A level, a power of 1.01, is guessed from a few sets, then the next lower one, until one is proved.
+    ``params.samples`` selects the sets that the seeds are chosen from. ``grid`` tries each level with enough sets to
+    choose from if the level is proved, so one selection does both; the failure probabilities of all levels add up.
+    ``fresh`` chooses from new sets. (``original`` is :func:`gpukit.papers.gim.imm.imm`.)
 
     Parameters
     ----------
@@ -42,18 +42,18 @@ def imm(
     collection : Collection
         Empty.
     fresh : callable
-        Returns an empty collection whose sample ids do not meet those of ``collection``.
+        Returns an empty collection whose sample ids are disjoint from those of ``collection``.
     timer : PhaseTimer
         Charged with ``sampling``, ``selection`` and ``bounds``.
     progress : callable
-        Told (sets drawn, sets wanted next).
+        Called with (sets drawn, sets wanted next).
 
     Returns
     -------
     choice : Choice
         The seeds.
     last : Collection
-        The sets that they were chosen from.
+        The sets from which they were chosen.
     drawn : int
         RR sets of all collections.
     history : list of Step

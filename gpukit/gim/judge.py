@@ -1,4 +1,4 @@
-"""The last word on candidates: what each reaches by sets that had no part in choosing any of them."""
+"""The final estimate of candidates: the spread of each, from sets that had no part in choosing any of them."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -16,40 +16,40 @@ FIRST = 3 << 46
 """First sample id of the sets that judge."""
 
 APART = 1 << 40
-"""Ids between the parts that are drawn one after the other, each instead of the one before."""
+"""Ids between the parts that are drawn one after the other; a part replaces the one before."""
 
 PARTS = (1, 2)
-"""How many parts may judge; each has as many sets as a half that chose."""
+"""Numbers of parts that may judge; each part has as many sets as a half that chose."""
 
 ACCURATE = 0.005
-"""A standard error, as a share of the estimate, at which no more sets are drawn."""
+"""Standard error, as a share of the estimate, at which no more sets are drawn."""
 
 ADDED = 4
-"""What is added to the variance of a number of hits, which the sample puts at 0 where none or all are hit."""
+"""Added to the variance of a number of hits, whose sample estimate is 0 if none or all are hit."""
 
 
 class Candidate(NamedTuple):
-    """Seeds, and who proposed them."""
+    """Seeds, and the method that proposed them."""
 
     name: str
     seeds: np.ndarray
 
 
 class Verdict(NamedTuple):
-    """What candidates reach.
+    """Estimated spreads of candidates.
 
     Attributes
     ----------
     best : int
-        The candidate that reaches most; the first one among equals.
+        The candidate of the largest spread; the first one among equals.
     sets : int
-        Sets that judged.
+        Number of sets that judged.
     hits : list of int
-        How many of them each candidate hits.
+        Number of them that each candidate hits.
     spreads : list of float
-        What each reaches.
+        Estimated spread of each.
     gains : int64 array or None
-        Sets that each seed of the best newly hits; None where sets ended early.
+        Sets that each seed of the best candidate newly hits; None if sets ended early.
     """
 
     best: int
@@ -60,16 +60,16 @@ class Verdict(NamedTuple):
 
 
 def judge(problem: Problem, candidates: Sequence[Candidate], another: Another, size: int) -> Verdict:
-    """Estimate what candidates reach.
+    """Estimate the spread of candidates.
 
     Parameters
     ----------
     problem : Problem
     candidates : sequence of Candidate
     another : callable
-        Returns an empty collection that begins at an id.
+        Returns an empty collection that begins at a sample id.
     size : int
-        Sets of a part.
+        Sets of one part.
     """
     early = problem.sentinel is not None
     ending = _met_by_all(problem.graph, candidates) if early else NEVER
@@ -95,7 +95,7 @@ def judge(problem: Problem, candidates: Sequence[Candidate], another: Another, s
 
 
 def _met_by_all(graph: Graph, candidates: Sequence[Candidate]) -> Ending:
-    """Return the rule by which a set ends that all candidates hit, most of the time at a seed of all of them."""
+    """Return the rule that ends a set once all candidates hit it, mostly at a seed that all of them have."""
     seeds, times = np.unique(np.concatenate([one.seeds for one in candidates]), return_counts=True)
     marks = orders(graph, seeds[times == len(candidates)])
     for i, one in enumerate(candidates):
@@ -106,9 +106,9 @@ def _met_by_all(graph: Graph, candidates: Sequence[Candidate]) -> Ending:
 def standard_error(gamma: Decimal | int, hits: int, sets: int, added: int = ADDED) -> float:
     """Return the standard error of Γ times the share of sets hit.
 
-    By the sample alone (``added`` = 0) it is 0 where none or all are hit, and too small near there. As it is, two
-    standard errors on either side hold the expected share in at least 95 % of the samples, whatever that share is and
-    however many sets there are (by enumeration of the binomial distributions of up to 3,000 sets).
+    By the sample alone (``added`` = 0) it is 0 if none or all are hit, and too small near there. With the default, two
+    standard errors on either side contain the expected share in at least 95 % of the samples, whatever that share and
+    the number of sets (by enumeration of the binomial distributions of up to 3,000 sets).
     """
     share = hits / sets
     return float(gamma) * sqrt((share * (1 - share) + added / sets) / sets)

@@ -1,7 +1,7 @@
-"""The part of a spread that is known without RR sets: what seeds reach by themselves where their sets are trivial.
+"""The part of a spread known without RR sets: the worth of the seeds themselves where their sets are trivial.
 
-With kept sets I(S) = Σ own(v) over v in S + Γ · Pr[S hits a kept set] (:mod:`gpukit.worlds.trivial`); with plain sets
-nothing is known, and Γ is the mass. Sizes, certificates and estimates are the same functions of both.
+With kept sets I(S) = Σ own(v) over v in S + Γ · Pr[S hits a kept set] (:mod:`gpukit.worlds.trivial`). With plain sets
+nothing is known, and Γ is the mass. The functions for sizes, certificates and estimates are the same for both.
 """
 
 from dataclasses import dataclass
@@ -16,27 +16,27 @@ from gpukit.worlds.reverse import Reverse
 from gpukit.worlds.trivial import ONE
 
 FINEST = 256
-"""Units of a set at most: parts of a set that a vertex may be worth by itself."""
+"""Most units per set: the resolution of the worth of a single vertex."""
 
 LEVELS = 1 << 16
-"""Levels among which the lowest values are looked for."""
+"""Number of levels in the search for the lowest values."""
 
 ROUNDING = 2.0**-48
-"""More than the arithmetic here errs by, as a share."""
+"""Upper bound on the relative error of the arithmetic here."""
 
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """What every vertex is worth by itself.
+    """The known worth of every vertex by itself.
 
     Attributes
     ----------
     gamma : Decimal
-        Γ: what the share of sets hit is multiplied with.
+        Γ: the spread if all sets are hit.
     singleton : uint64 array, shape (n,), or None
-        The chance that no in-edge of a vertex is live, times 2**63; None: nothing is known.
+        Probability that no in-edge of a vertex is live, times 2**63; None: nothing is known.
     weights : int64 array, shape (n,), or None
-        What each vertex counts for; one each if not given.
+        Weight of each vertex; 1 each if not given.
     """
 
     gamma: Decimal
@@ -45,17 +45,17 @@ class Known:
 
     @classmethod
     def of(cls, reverse: Reverse, weights: np.ndarray | None) -> "Known":
-        """Return what is known of a graph that is ready for sampling."""
+        """Return the known worths for a graph that is ready for sampling."""
         return cls.of_mass(reverse.gamma, reverse.singleton, weights)
 
     @classmethod
     def of_mass(cls, gamma: int, singleton: np.ndarray | None, weights: np.ndarray | None) -> "Known":
-        """Return the same with Γ in units of 2**-63."""
+        """Return the same from Γ in units of 2**-63."""
         with localcontext(CONTEXT):
             return cls(Decimal(gamma) / ONE, singleton, weights)
 
     def bonus(self, seeds: np.ndarray) -> Decimal:
-        """Return what distinct vertices are worth by themselves."""
+        """Return the known worth of distinct vertices."""
         if self.singleton is None:
             return Decimal(0)
         counts = [1] * len(seeds) if self.weights is None else self.weights[seeds].tolist()
@@ -64,25 +64,25 @@ class Known:
             return Decimal(total) / ONE
 
     def spread(self, seeds: np.ndarray, hit: int, sets: int) -> float:
-        """Return what seeds reach that hit so many of so many sets; without any set, what they are known to."""
+        """Return the spread of seeds that hit ``hit`` of ``sets`` sets; without any set, their known spread."""
         if self.singleton is None:
             return int(self.gamma) * hit / sets
         with localcontext(CONTEXT):
             return float(self.bonus(seeds) + (self.gamma * hit / sets if sets else 0))
 
     def gains(self, seeds: np.ndarray, newly: np.ndarray, sets: int) -> np.ndarray:
-        """Return, as float64, what each seed adds to the spread, of ``sets`` sets hitting so many ``newly``."""
+        """Return, as float64, the spread that each seed adds if it newly hits ``newly`` of ``sets`` sets."""
         added = newly * (float(self.gamma) / max(sets, 1))
         return added if self.singleton is None else added + self.values[seeds]
 
     def least(self, forced: np.ndarray, free: np.ndarray, further: int) -> Decimal:
-        """Return the least that the forced vertices and ``further`` of the free ones are worth by themselves."""
+        """Return the least known worth of the forced vertices and any ``further`` of the free ones."""
         lowest = free[_lowest(self.values[free], further)]
         with localcontext(CONTEXT):
             return (self.bonus(forced) + self.bonus(lowest)) * (1 - Decimal(ROUNDING))
 
     def heaviest(self, free: np.ndarray, count: int) -> np.ndarray:
-        """Return the free vertices that are worth most by themselves, the lower ones among equals, in that order."""
+        """Return the free vertices of the highest known worth, in that order; ties go to the lower id."""
         if count == 0:
             return free[:0]
         values = self.values[free]
@@ -91,9 +91,10 @@ class Known:
         return enough[np.argsort(-self.values[enough], kind="stable")[:count]]
 
     def in_units(self, sets: int) -> Bonus | None:
-        """Return what vertices are worth by themselves in units of so many sets, rounded up; None: nothing.
+        """Return the known worths in units of ``sets`` sets, rounded up; None if nothing is known.
 
-        A set has as many units, a power of two, as leave all values below 2**30, or one where even that is too many.
+        A set has as many units, a power of two up to FINEST, as keep all values below 2**30; or one if even that is too
+        many.
         """
         if self.singleton is None:
             return None
@@ -103,24 +104,24 @@ class Known:
         return Bonus(self.values, scale * unit, unit, self.highest)
 
     def scaled(self) -> Bonus:
-        """Return the same, of 30 bits, where there is no set to compare with; ``unit`` is not used."""
+        """Return the same, scaled to 30 bits, if there is no set to compare with; ``unit`` is not used."""
         return Bonus(self.values, 2**29 / max(self.highest, 1 / ONE) * (1 + ROUNDING), 1, self.highest)
 
     @cached_property
     def values(self) -> np.ndarray:
-        """What each vertex is worth by itself, float64."""
+        """Known worth of each vertex by itself, float64."""
         assert self.singleton is not None
         values = self.singleton.astype(np.float64) * (1 / ONE)
         return values if self.weights is None else values * self.weights
 
     @cached_property
     def highest(self) -> float:
-        """The most that a vertex is worth by itself."""
+        """The highest known worth of a vertex."""
         return float(self.values.max())
 
 
 def _lowest(values: np.ndarray, count: int) -> np.ndarray:
-    """Return the places of the lowest values (>= 0), at most ``count``, by levels: equal ones are slow to partition."""
+    """Return the places of the lowest values (>= 0), at most ``count``; by levels, as equal values partition slowly."""
     scale = (LEVELS - 1) / max(float(values.max(initial=0)), 1 / ONE)
     levels = (values * scale).astype(np.int32)
     level = int(np.searchsorted(np.bincount(levels, minlength=1).cumsum(), count))

@@ -1,4 +1,4 @@
-"""OPIM-C: choose on one collection, certify on another, double both until the certificate is good enough."""
+"""OPIM-C: choose on one collection, certify on another, and double both until the certificate is good enough."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -14,25 +14,26 @@ from gpukit.gim.selection import Choice, choose
 from gpukit.worlds.collection import Collection
 
 LOOSE = Decimal("1.12")
-"""The bound on the best coverage over the seeds' own, as a guess."""
+"""A guess of the bound on the best coverage, as a multiple of the seeds' own coverage."""
 
 CLEAR = 100
-"""Seeds are chosen without any set if all that sets could tell is less than so small a part of what is known."""
+"""Seeds are chosen without any set if all that sets could add is less than one part in CLEAR of what is known."""
 
 Progress = Callable[[int, int], object]
-"""A function that is called with the number of sets drawn and of sets wanted."""
+"""A function that receives the numbers of sets drawn and sets wanted."""
 
 
 def extend_both(first: Collection, second: Collection, size: int, progress: Progress) -> None:
-    """Draw sets until both collections have ``size``; more may be drawn than is asked for."""
+    """Draw sets until both collections have ``size``; more may be drawn than requested."""
     first.extend(size, lambda drawn: progress(min(drawn, size) + second.size, 2 * size))
     second.extend(size, lambda drawn: progress(size + min(drawn, size), 2 * size))
 
 
 def without_sets(problem: Problem) -> tuple[Choice, Decimal, list[Step]] | None:
-    """Choose by what is known without any set, and return with the guarantee; None where that is not clear enough.
+    """Choose by the worth known without any set; return the choice with its guarantee, or None if it is not clear.
 
-    All sets together can be worth Γ: the seeds reach what they are known to, and the best Γ more than anybody is.
+    All sets together are worth at most Γ. So the seeds reach at least their known spread, and the optimum is at most Γ
+    above the largest known spread of any choice.
     """
     known = problem.known
     if known.singleton is None or problem.k_max * known.highest < CLEAR * known.gamma:
@@ -69,14 +70,14 @@ def opim(
 ) -> tuple[Choice, int, Decimal, bool, list[Step]]:
     """Run OPIM-C (Tang, Tang, Xiao, Yuan, SIGMOD 2018, algorithm 2, with the upper bound of their section 5).
 
-    The bound on the best coverage is as much work as the choice itself, so sizes that will hardly do are first tried
-    without it. That changes no decision.
+    The bound on the best coverage takes as much work as the selection itself. So sizes that will probably not suffice
+    are first tried without it. This changes no decision.
 
     Parameters
     ----------
     problem : Problem
     selecting, judging : Collection
-        R₁ and R₂, empty, with sample ids that do not meet.
+        R₁ and R₂, empty, with disjoint sample ids.
     timer : PhaseTimer
         Charged with ``sampling``, ``selection`` and ``bounds``.
     progress : callable
@@ -87,11 +88,11 @@ def opim(
     choice : Choice
         The seeds.
     hit : int
-        Sets of R₂ that they hit.
+        Number of sets of R₂ that the seeds hit.
     guarantee : Decimal
-        The share of the optimum that they reach.
+        The share of the optimum that the seeds reach.
     certified : bool
-        Whether that follows from the bounds; otherwise from the number of sets alone.
+        Whether the guarantee follows from the bounds; otherwise it follows from the number of sets alone.
     history : list of Step
     """
     family, known, gamma = problem.family, problem.known, problem.known.gamma
@@ -110,8 +111,8 @@ def opim(
         with timer.phase("bounds"):
             itself, bonus = problem.self_spread(choice.seeds), known.bonus(choice.seeds)
             lower = opim_lower(hit, size, gamma, plan.a, bonus, itself)
-            # No bound on the best choice is below the seeds' own worth; if that rules a certificate out, so does the
-            # bound.
+            # No bound on the best choice is below the seeds' own worth. If the seeds' own worth rules a certificate
+            # out, so does the bound.
             doubtful = choice.worth_upper is None
             bound = choice.worth if choice.worth_upper is None else choice.worth_upper
             upper = opim_upper(bound, size, gamma, plan.a, least, family.mass)
@@ -131,8 +132,8 @@ def opim(
 
 
 def sure(problem: Problem, plan: OpimPlan, choice: Choice, size: int) -> Decimal:
-    """Return the share of the optimum that a choice from θ_max sets or more reaches whatever its certificate says."""
-    # What vertices are worth by themselves was rounded up by less than a unit each.
+    """Return the share of the optimum that a choice from at least θ_max sets reaches, whatever its certificate says."""
+    # The known worth of each vertex was rounded up by less than a unit.
     rounding = Decimal(problem.k_max) / choice.unit if problem.known.singleton is not None else Decimal(0)
     return max(Decimal(0), plan.target - rounding * problem.known.gamma / size / problem.family.least)
 
@@ -148,10 +149,11 @@ def _next_size(
     least: Decimal,
     itself: int,
 ) -> tuple[int, bool]:
-    """Return the least doubling that will probably do, and whether there is one before the cap.
+    """Return the least doubling that will probably suffice, and whether there is one before the cap.
 
-    The bounds hold at all doublings at once, so passing over some is as sound as trying them. The seeds' shares of the
-    two collections are taken to meet in the middle, and to come closer as the square root of the size.
+    The bounds hold at all doublings at once, so skipping some is as sound as trying them. The prediction assumes that
+    the seeds' shares of the two collections converge to their mean, and that their distance falls as the square root of
+    the size.
     """
     middle, half_gap, factor = Decimal(covered + hit) / 2, Decimal(covered - hit) / 2, 1
     while factor * size < plan.cap:

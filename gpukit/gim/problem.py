@@ -1,4 +1,4 @@
-"""The checked question of influence maximisation (Problem), and the answer (Result)."""
+"""The checked problem of influence maximisation (Problem), and its answer (Result)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -18,12 +18,12 @@ from gpukit.worlds.bounds import CONTEXT, log_choose
 MAX_COST = 2**31 - 1
 
 Greedy = Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray]]
-"""Greedy choice from sets in host memory, as :func:`gpukit.papers.gim.passes.greedy` does."""
+"""Greedy selection from sets in host memory, as in :func:`gpukit.papers.gim.passes.greedy`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A question about a graph, checked; see :func:`validate`.
+    """A checked problem on a graph; see :func:`validate`.
 
     Attributes
     ----------
@@ -34,17 +34,18 @@ class Problem:
     blocked : bool array, shape (n * rounds,), or None
         Elements ``round * n + v`` that cannot be chosen.
     weights : int64 array, shape (n,), or None
-        What each vertex counts for.
+        Weight of each vertex.
     costs : int64 array, shape (n,), or None
         Cost of each vertex; None without a budget.
     k_max : int
-        Most seeds of a round: k, or what the budget can buy.
+        Most seeds of a round: k, or the number that the budget can buy.
     known : Known
-        What seeds are worth without any RR set.
+        The part of a spread that is known without RR sets.
     sentinel : int or None
-        A vertex that is chosen first so that sets may end at it (:mod:`gpukit.gim.sentinel`); in no guarantee.
+        A vertex that is chosen first so that sets may end at it (:mod:`gpukit.gim.sentinel`); no guarantee depends on
+        it.
     greedy : Greedy or None
-        What chooses from sets in host memory; the collections choose if there is none.
+        Chooses from sets in host memory; the collections choose if None.
     """
 
     graph: Graph
@@ -60,23 +61,26 @@ class Problem:
 
     @property
     def prefix(self) -> np.ndarray:
-        """Vertices with which a choice begins, int32: the forced ones, or the sentinel."""
+        """The vertices with which every selection begins, int32: the forced ones, or the sentinel."""
         return self.forced if self.sentinel is None else np.array([self.sentinel], np.int32)
 
     @property
     def unique(self) -> bool:
-        """Whether only one set can be chosen, which then is the best."""
+        """Whether only one seed set is allowed, which is then optimal."""
         return self.costs is None and self.k_max - len(self.forced) in (0, self._free)
 
     @property
     def _free(self) -> int:
-        """How many vertices can still be chosen after the forced ones."""
+        """Number of vertices that can still be chosen after the forced ones."""
         barred = 0 if self.blocked is None else int(np.count_nonzero(self.blocked[: self.graph.n]))
         return self.graph.n - barred - len(self.forced)
 
     @cached_property
     def family(self) -> Family:
-        """Return what the sample sizes need; L is what the k·T heaviest distinct vertices count for as seeds."""
+        """Return the quantities that the sample sizes depend on.
+
+        L is the total weight of the k·T heaviest distinct vertices as seeds.
+        """
         free, further = self._free, self.k_max - len(self.forced)
         rounds = self.params.rounds
         with localcontext(CONTEXT):
@@ -92,27 +96,27 @@ class Problem:
 
     @property
     def fewest(self) -> int:
-        """RR sets to draw at least where the certificate alone ends a run."""
+        """Least number of RR sets to draw if only the certificate ends a run."""
         if self.sentinel is not None and self.params.min_sets is None:
             return SENTINEL_MIN_SETS
         return self.params.fewest
 
     @property
     def least_known(self) -> Decimal:
-        """Return the least that seeds which may be chosen are known to be worth; under a budget there may be few."""
+        """Return the least spread known without sets of any allowed seeds; under a budget there may be few seeds."""
         if self.known.singleton is None:
             return Decimal(0)
         further = 0 if self.costs is not None else self.k_max - len(self.forced)
         return self.known.least(self.forced, self.free(), further)
 
     def free(self) -> np.ndarray:
-        """Return, ascending, the vertices that can still be chosen after the forced ones, whatever they cost."""
+        """Return, ascending, the vertices that can still be chosen after the forced ones, whatever their cost."""
         open_ = np.ones(self.graph.n, np.bool_) if self.blocked is None else ~self.blocked[: self.graph.n]
         open_[self.forced] = False
         return np.flatnonzero(open_)
 
     def _least(self) -> int:
-        """Return what some set that may be chosen reaches at least: its own members."""
+        """Return a lower bound on the spread of some allowed set: the weight of its own members."""
         rounds = self.params.rounds
         if self.weights is None:
             return min(len(self.forced) + self._free, self.k_max * rounds)
@@ -133,13 +137,13 @@ class Problem:
 
     @property
     def budget_left(self) -> int:
-        """Return what is left of the budget after the forced vertices."""
+        """Return the budget left after the forced vertices."""
         assert self.costs is not None and self.params.budget is not None
         return self.params.budget - int(self.costs[self.forced].sum())
 
     def self_spread(self, elements: np.ndarray) -> int:
-        """Return what seeds count for by themselves, each vertex once."""
-        vertices = set((elements % self.graph.n).tolist())  # of few np.unique is slower
+        """Return the total weight of the seeds themselves, each vertex once."""
+        vertices = set((elements % self.graph.n).tolist())  # np.unique is slower for few elements
         return len(vertices) if self.weights is None else int(self.weights[list(vertices)].sum())
 
 
@@ -216,13 +220,13 @@ class Step:
     phase : str
         ``opim``, or ``pilot``, ``search`` and ``last`` of IMM.
     sets : int
-        Sets in the collection that seeds were chosen from.
+        Number of sets in the collection from which seeds were chosen.
     covered : int
-        How many of them the seeds hit.
+        Number of these sets that the seeds hit.
     lower, upper : float or None
         Bounds on the seeds' spread and on the optimum.
     optimism : float or None
-        Two-fold optimism of the choice and its standard deviation together, a share of the spread.
+        Two-fold optimism of the selection plus its standard deviation, as a share of the spread.
     """
 
     phase: str
@@ -235,7 +239,7 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """Seeds and what is known of them.
+    """Seeds, and estimates and bounds of their spread.
 
     Attributes
     ----------
@@ -244,33 +248,35 @@ class Result:
     rounds : int32 array, shape (s,), or None
         Round of each seed; None for a single round.
     gains : int64 array, shape (s,)
-        Sets each newly covered in the collection it was chosen from.
+        Sets each seed newly covered in the collection it was chosen from.
     spread_gains : float64 array, shape (s,)
-        What each adds to the spread by these sets, with what it is known to reach by itself.
+        What each seed adds to the spread: by these sets, plus its part known without sets.
     spread_estimate : float or None
-        Expected number (or weight) of vertices reached, from sets the seeds were not chosen from; None without such.
+        Expected number (or weight) of vertices reached, from sets that had no part in the selection; None without such
+        sets.
     selection_estimate : float or None
-        The same from the very sets they were chosen from, and so too high; where ``spread_estimate`` is None.
+        The same from the sets the seeds were chosen from, and therefore too high; set if ``spread_estimate`` is None.
     rr_sets : int
-        RR sets drawn, all collections together.
+        RR sets drawn, over all collections.
     guarantee : float or None
-        The seeds reach at least this share of the best possible, except with probability 1/n.
+        The seeds reach at least this share of the optimum, except with probability 1/n.
     guarantee_kind : str
         ``certified`` (from bounds on this very run), ``a priori`` (from the number of sets) or ``none``.
     lower, upper : float or None
-        Bounds on the seeds' spread and on the best possible, where certified.
+        Bounds on the seeds' spread and on the optimum, if certified.
     history : tuple of Step
-        The sizes tried.
+        The sizes that were tried.
     stderr : float or None
-        Standard error of ``spread_estimate`` (:func:`gpukit.gim.judge.standard_error`); 0 only where that is certain.
+        Standard error of ``spread_estimate`` (:func:`gpukit.gim.judge.standard_error`); 0 only if the estimate is
+        exact.
     optimism : float or None
-        Of the last size (:class:`Step`), where ``Params`` asks for it.
+        Optimism of the last size (:class:`Step`), if ``Params`` asks for it.
     converged : bool
-        Whether the optimism is as small as was asked for; true where nothing was.
+        Whether the optimism is as small as requested; true if no limit was requested.
     chosen_by : str
-        ``rr-sets``, or the simple rule that was judged to reach more.
+        ``rr-sets``, or the simple rule whose seeds were estimated to reach more.
     rules : dict
-        What the simple rules reach, by their names, where they were judged.
+        The estimated spread of the simple rules by name, if they were estimated.
     """
 
     seeds: np.ndarray
@@ -292,7 +298,7 @@ class Result:
     rules: dict[str, float] = field(default_factory=dict)
 
     def facts(self) -> dict[str, Any]:
-        """Return what a record shows beside the seeds."""
+        """Return the entries of a record other than the seeds."""
         names = (
             "spread_estimate", "stderr", "selection_estimate", "rr_sets", "guarantee", "guarantee_kind", "lower",
             "upper", "optimism", "chosen_by", "rules",

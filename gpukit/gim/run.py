@@ -42,14 +42,14 @@ JUDGE_FIRST = 1 << 47
 
 
 class Methods(NamedTuple):
-    """Parts of a run that can be exchanged; :mod:`gpukit.papers.gim` has others.
+    """Parts of a run that can be exchanged; :mod:`gpukit.papers.gim` has alternatives.
 
     Attributes
     ----------
     sampler : Sampler, optional
-        What draws sets on a GPU instead of the samplers of ``worlds``.
+        Draws sets on a GPU instead of the samplers of ``worlds``.
     greedy : Greedy, optional
-        What chooses from sets in host memory instead of the index, for ``selection="scan"``.
+        Chooses from sets in host memory instead of the index, for ``selection="scan"``.
     imm : function
         IMM (:func:`gpukit.gim.imm.imm`).
     """
@@ -79,13 +79,13 @@ def maximise(
     graph : Graph
         With its transpose and edge probabilities.
     params : Params
-        What is asked for.
+        Parameters of the run.
     device : Device, optional
-        Where to run; one CPU thread if not given. The result does not depend on it.
+        Device to run on; one CPU thread if not given. The result does not depend on it.
     tables : mapping of arrays, optional
-        Sampling tables of the graph (:func:`gpukit.worlds.tables.build_tables`), if at hand.
+        Sampling tables of the graph (:func:`gpukit.worlds.tables.build_tables`), if available.
     methods : Methods, optional
-        What is done in another way; the default does everything but ``selection="scan"`` and ``samples="original"``.
+        Alternative parts; the default does everything except ``selection="scan"`` and ``samples="original"``.
     timer : PhaseTimer, optional
         Charged with the phases ``transfer``, ``sampling``, ``selection`` and ``bounds``.
     progress : callable, optional
@@ -98,7 +98,7 @@ def maximise(
     Raises
     ------
     UsageError
-        If a parameter is out of range for this graph, or asks for what only the paper does.
+        If a parameter is out of range for this graph, or requests a method that only the paper's code has.
     InputError
         If the graph has no edges, no transpose, no probabilities, or breaks the condition of LT.
     DeviceError
@@ -157,7 +157,7 @@ def _plain_result(problem: Problem, found: tuple[Choice, int, Decimal, bool, lis
 
 
 def _judged_result(problem: Problem, found: Certified) -> Result:
-    """Return the result of a choice that was judged."""
+    """Return the result of a choice that was judged on fresh sets."""
     verdict = found.verdict
     result = _result(
         problem, found.choice, verdict.hits[verdict.best], verdict.sets, found.drawn, float(found.ratio),
@@ -183,11 +183,14 @@ def _result(
     *,
     same_sets: bool = False,
 ) -> Result:
-    """Return the result; ``hit`` of ``sets`` are other sets than the seeds were chosen from, or their ``same_sets``."""
+    """Return the result; ``hit`` of ``sets`` sets estimate the spread.
+
+    These are fresh sets or, with ``same_sets``, those from which the seeds were chosen.
+    """
     known, error = problem.known, None
     estimate = known.spread(choice.seeds, hit, sets) if drawn else history[-1].lower or 0.0
     if drawn and not same_sets:
-        # A spread is at least what the seeds count for, and at most what all vertices do.
+        # A spread is at least the weight of the seeds, and at most the weight of all vertices.
         farthest = max(estimate - problem.self_spread(choice.seeds), problem.family.mass - estimate)
         error = min(standard_error(known.gamma, hit, sets), farthest / 2)
     n, rounds = problem.graph.n, problem.params.rounds

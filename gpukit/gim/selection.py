@@ -1,4 +1,4 @@
-"""Choosing seeds from a collection: by its index, under a budget, or by a function for sets in host memory."""
+"""Selection of seeds from a collection: by its index, under a budget, or by a function for sets in host memory."""
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -13,24 +13,24 @@ from gpukit.worlds.cover_cpu import PLAIN
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """Chosen elements and what they cover.
+    """Chosen elements and their coverage.
 
     Attributes
     ----------
     seeds : int32 array, shape (s,)
         Elements ``round * n + v`` in order of choice.
     gains : int64 array, shape (s,)
-        Sets each newly covered.
+        Number of sets each newly covered.
     worth : Decimal
-        What the seeds are worth, in sets: those they cover, and what they are known to be worth without any.
+        Worth of the seeds, in sets: the sets they cover, plus their worth known without sets.
     worth_upper : Decimal or None
-        Upper bound Λ₁ᵘ on what any allowed choice is worth, where asked for.
+        Upper bound Λ₁ᵘ on the worth of any allowed choice, if requested.
     unit : int
-        Units of a set that what is known was rounded up to.
+        Number of units per set to which known worths were rounded up.
     hit : int or None
-        Sets of the judging collection that the seeds cover.
+        Number of sets of the judging collection that the seeds cover.
     sets : int
-        Sets that ``gains`` are out of.
+        Number of sets that ``gains`` refer to.
     """
 
     seeds: np.ndarray
@@ -43,7 +43,7 @@ class Choice:
 
     @property
     def covered(self) -> int:
-        """Sets that the seeds cover."""
+        """Number of sets that the seeds cover."""
         return int(self.gains.sum())
 
 
@@ -62,18 +62,18 @@ def choose(
     collection : Collection
     problem : Problem
     timer : PhaseTimer
-        Charged with ``selection``, and ``transfer`` where sets leave a GPU for that.
+        Charged with ``selection``, and with ``transfer`` if sets have to leave a GPU.
     bounds : bool
-        Whether to bound what any other choice is worth.
+        Whether to bound the worth of any other choice.
     judge : Collection, optional
-        Whose sets to count that the seeds cover.
+        A collection in which to count the sets that the seeds cover.
 
     Notes
     -----
-    With k seeds a round, any allowed set O is worth at most what S_i is, plus the k largest marginal values given S_i
-    (of each round), for every greedy prefix S_i that holds the forced vertices or the sentinel; the least of these is
-    the bound.
-    Source: Tang et al., SIGMOD 2018, section 5; under a budget see :func:`gpukit.gim.budget.choose`.
+    Let k be the seeds of a round, and S_i a greedy prefix that holds the forced vertices or the sentinel. Any allowed
+    set O is worth at most the worth of S_i plus the k largest marginal values given S_i (of each round). The bound is
+    the least of these over all such prefixes. Source: Tang et al., SIGMOD 2018, section 5; under a budget see
+    :func:`gpukit.gim.budget.choose`.
     """
     if problem.costs is None and problem.greedy is None:
         with timer.phase("selection"):
@@ -113,7 +113,7 @@ def _choice(
     sets: int,
     judge: Collection | None,
 ) -> Choice:
-    """Return a choice with the least worth of S_i + largest[i] over the prefixes that hold all that it begins with."""
+    """Return a choice; its bound is the least worth of S_i + largest[i] over prefixes that hold ``problem.prefix``."""
     unit = 1 if bonus is None else bonus.unit
     values = gains if bonus is None else unit * gains + bonus.of(seeds)
     worth = np.zeros(len(values) + 1, np.int64)

@@ -1,10 +1,10 @@
-"""High influence: where a set holds a good part of the graph, sets end at a vertex that is chosen first.
+"""High influence: if sets hold a large part of the graph, they end at a vertex that is chosen first.
 
-A set that has a seed is hit, whatever else it has. With one *sentinel* chosen beforehand nearly all large sets end
-after a few steps, and the greedy choice, its certificate and its optimism are those of whole sets with that seed given.
-Which seed was given shows in none of them, so at the end the sentinel is exchanged for whatever is best in its place.
-docs/gim.md has the proof. After Guo, Wang, Wei, Chen, "Influence maximization revisited", SIGMOD 2020 (HIST), whose
-sets may hold or lack members by the order of the search; here order decides nothing.
+A set that contains a seed is hit, whatever its other members. With one *sentinel* chosen beforehand, nearly all large
+sets end after a few steps. The greedy choice, its certificate and its optimism are those of complete sets with that
+seed given. None of these depends on which seed was given. So at the end the sentinel is exchanged for the vertex that
+is best instead of it. docs/gim.md has the proof. The idea follows Guo, Wang, Wei, Chen, "Influence maximization
+revisited", SIGMOD 2020 (HIST). There, the members of a set may depend on the order of the search; here they do not.
 """
 
 from decimal import Decimal
@@ -20,47 +20,48 @@ from gpukit.worlds.collection import Collection, Query
 from gpukit.worlds.reverse import NEVER, ORDER_BIT, Ending
 
 PILOT_FIRST, SWAP_FIRST, GAINS_FIRST = (3 << 46) + (1 << 45), (3 << 46) + (2 << 43), (3 << 46) + (1 << 43)
-"""First sample ids of the sets of the pilot, of the exchange, and of those that say what each seed gains."""
+"""First sample ids of the sets of the pilot, of the exchange, and of those that measure the gain of each seed."""
 
 PILOT_SETS, LARGE_SETS = 64, 4
-"""A sentinel is used if so many of the pilot's sets are large."""
+"""Sets of the pilot, and the number of large ones among them from which a sentinel is used."""
 
 LARGE = (256, 1024)
-"""A set is large if it has more than 1/64 of the vertices; at least and at most so many: shorter ones cost little."""
+"""A set is large if it has more than 1/64 of the vertices. These are the bounds of that limit: shorter sets are
+cheap."""
 
 TRIES = 4
-"""Vertices that are tried as the sentinel, those of the largest expected degree."""
+"""Number of vertices that are tried as the sentinel, those of the largest expected degree."""
 
 MET = 3, 4
-"""A sentinel is to be in three quarters as many of the pilot's sets as there are large ones."""
+"""A sentinel must hit at least three quarters as many of the pilot's sets as there are large ones."""
 
 DEGREES = 16, 64
-"""Where classes of in-degree begin, times the mean degree."""
+"""Bounds between classes of in-degree, as multiples of the mean degree."""
 
 WORTHWHILE = Decimal("0.001")
-"""A sentinel is exchanged if that adds more than so large a share of the spread: sets that end at other vertices cost
-more, and those that tell, of which the large ones may meet none of the other seeds, most of all."""
+"""A sentinel is exchanged if that adds more than this share of the spread. Sets that end at other vertices cost more.
+The sets that decide on the exchange cost most, because large ones may meet none of the other seeds."""
 
 
 class Another(Protocol):
-    """Returns an empty collection that begins at an id, whose sets may end early."""
+    """Returns an empty collection that begins at a sample id and whose sets may end early."""
 
     def __call__(self, first: int, ending: Ending = NEVER) -> Collection:
         """Return the collection."""
 
 
 def find(problem: Problem, another: Another) -> int | None:
-    """Return the sentinel for a problem, or None where whole sets are cheap or no vertex is in enough large ones.
+    """Return the sentinel for a problem, or None if complete sets are cheap or no vertex is in enough large ones.
 
     Parameters
     ----------
     problem : Problem
     another : callable
-        Returns an empty collection that begins at an id.
+        Returns an empty collection that begins at a sample id.
 
     Notes
     -----
-    Costs 64 sets of up to 1,024 members, and for each vertex tried the same sets until they meet it.
+    The cost is 64 sets of up to 1,024 members. Each vertex tried costs the same sets, until they meet it.
     """
     params, n = problem.params, problem.graph.n
     asked = params.sentinels == "auto" and params.bound == "opim" and params.model == "ic" and params.rounds == 1
@@ -79,24 +80,24 @@ def find(problem: Problem, another: Another) -> int | None:
 
 
 def _ended(another: Another, ending: Ending) -> int:
-    """Return how many of the pilot's sets end."""
+    """Return the number of the pilot's sets that end early."""
     sets = another(PILOT_FIRST, ending)
     sets.extend(PILOT_SETS)
     return sets.ended()
 
 
 def ends_at(graph: Graph, vertices: list[int] | np.ndarray, representative: int = -1) -> Ending:
-    """Return the rule by which a set ends at the first of some vertices, and what it is then."""
+    """Return the rule that ends a set at the first of some vertices, and replaces it by the representative."""
     marks = orders(graph, vertices)
     marks[vertices] |= 1
     return Ending(marks, 1, representative, graph.n)
 
 
 def orders(graph: Graph, vertices: list[int] | np.ndarray) -> np.ndarray:
-    """Return marks (uint8, n) that say how soon a search that is to meet one of some vertices expands each member.
+    """Return marks (uint8, n) that order the expansion of members in a search for one of some vertices.
 
-    A member with an in-edge from one of them may bring it in at once, and costs what its other in-edges do: those of
-    small in-degree come first, and the members without such an edge last.
+    A member with an in-edge from one of the vertices may bring that vertex in at once, at the cost of its other
+    in-edges. Such members of small in-degree come first. Members without such an edge come last.
     """
     marks = np.zeros(graph.n, np.uint8)
     assert graph.in_indptr is not None
@@ -108,10 +109,10 @@ def orders(graph: Graph, vertices: list[int] | np.ndarray) -> np.ndarray:
 
 
 def has_rivals(problem: Problem, choice: Choice) -> bool:
-    """Return whether another vertex in place of the sentinel can be worthwhile, by the sets that chose the seeds.
+    """Return whether another vertex instead of the sentinel can be worthwhile, by the sets that chose the seeds.
 
-    With S the seeds and s the sentinel, f(S∖{s} ∪ {v}) − f(S) ≤ f(S ∪ {v}) − f(S), which is at most what the last seed
-    added, since each seed was the one that added most.
+    With S the seeds and s the sentinel, f(S∖{s} ∪ {v}) − f(S) ≤ f(S ∪ {v}) − f(S). The right side is at most the gain
+    of the last seed, because each seed had the largest gain when it was chosen.
     """
     known, a_set = problem.known, problem.known.gamma / choice.sets
     last = known.bonus(choice.seeds[-1:]) + a_set * int(choice.gains[-1])
@@ -119,7 +120,7 @@ def has_rivals(problem: Problem, choice: Choice) -> bool:
 
 
 def exchange(problem: Problem, seeds: np.ndarray, another: Another, size: int) -> np.ndarray | None:
-    """Return seeds with another vertex in place of the sentinel; None where none is better by more than noise.
+    """Return seeds with another vertex instead of the sentinel; None if no vertex is better by more than noise.
 
     Parameters
     ----------
@@ -128,14 +129,14 @@ def exchange(problem: Problem, seeds: np.ndarray, another: Another, size: int) -
     seeds : int32 array, shape (k,)
         The sentinel first.
     another : callable
-        Returns an empty collection that begins at an id.
+        Returns an empty collection that begins at a sample id.
     size : int
-        Sets to draw, which end at the other seeds and had no part in their choice.
+        Number of sets to draw. They end at the other seeds and had no part in their choice.
 
     Returns
     -------
     int32 array, shape (k,), or None
-        Of these, the one of the largest expected degree first, so that it can be the sentinel of later sets.
+        The seed of the largest expected degree comes first, so that it can be the sentinel of later sets.
     """
     others, n = seeds[1:], problem.graph.n
     sets = another(SWAP_FIRST, ends_at(problem.graph, others))

@@ -1,4 +1,4 @@
-"""Seeds out of RR sets that were drawn in several places, each a range of sample ids."""
+"""Seeds from RR sets that were drawn in several places, each place a range of sample ids."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ class Shard:
     Attributes
     ----------
     name : str
-        What messages call it.
+        Name in messages.
     first : int
         First sample id.
     offsets : int64 array
@@ -33,10 +33,10 @@ class Shard:
     members : int32 array
         Elements ``round * n + v``.
     made_from : tuple of (str, value)
-        What must agree between shards of one collection, by name: graph, model, sampler, stream, rounds, seed, sets,
-        targets.
+        Values that must agree between the shards of one collection, by name: graph, model, sampler, stream, rounds,
+        seed, sets, targets.
     drawn : int or None
-        Sample ids, of which those of trivial sets are left out; None: each has a set.
+        Number of sample ids, if the trivial sets among them are left out; None: each id has a set.
     """
 
     name: str
@@ -75,7 +75,7 @@ def join(shards: Sequence[Shard]) -> Sets:
 
 
 def separate(chosen: Sequence[Shard], judging: Sequence[Shard]) -> None:
-    """Check that shards can judge what is chosen from others: drawn alike, without a sample id in common.
+    """Check that shards can judge seeds chosen from other shards: drawn alike, and without a common sample id.
 
     Raises
     ------
@@ -106,25 +106,25 @@ def select(sets: Sets, known: Known, n: int, rounds: int, k: int, *, judge: Sets
     sets : offsets and members
         Elements ``round * n + v``.
     known : Known
-        What vertices are worth by themselves, and what the share of sets hit counts for.
+        Known worth of vertices, and Γ.
     n, rounds : int
         Vertices and rounds.
     k : int
         Seeds of each round, in [1, n].
     judge : offsets and members, optional
-        Sets to estimate the spread with, none of them among the others (:func:`separate`).
+        Sets that estimate the spread, disjoint from ``sets`` (:func:`separate`).
 
     Returns
     -------
     Result
-        Without a guarantee: how many sets there are was not chosen with one in mind.
+        Without a guarantee: the number of sets was not chosen for one.
 
     Raises
     ------
     UsageError
         If k is out of range.
     InputError
-        If there is no set, and sets could tell something.
+        If there is no set, although sets would matter.
     """
     check_fit("k", k, n)
     sizes = [0 if one is None else len(one[0]) - 1 for one in (sets, judge)]

@@ -1,4 +1,4 @@
-"""What chooses seeds, on next to nothing: another process compiles it so, while a run compiles what draws RR sets."""
+"""Seed selection on a tiny input: another process compiles it this way while a run compiles the samplers of RR sets."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from gpukit.worlds.reverse import prepare
 
 
 def choose() -> None:
-    """Choose a seed of a graph of one edge by degree discount, which a GPU's runs need, too, then from one set."""
+    """Choose a seed of a graph with one edge by degree discount, which GPU runs also need, and then from one set."""
     graph = one_edge(Graph(np.zeros(2, np.int64), np.zeros(0, np.int32), weights=Weights("wc")))
     degree_discount(graph, 1)
     offsets, members, counts = np.array([0, 1]), np.zeros(1, np.int32), np.array([1, 0], np.int32)

@@ -1,7 +1,8 @@
-"""OPIM-C that draws on until its choice is settled: two halves choose, and each judges what the other chose.
+"""OPIM-C that continues until its choice is stable: two halves choose, and each estimates the other's choice.
 
-A certificate bounds what was missed and says little of it where probabilities are small; greedy fits noise as long as
-sets are few. How much of that there is, the *optimism*, shows on the other half. docs/gim.md says what is proved.
+A certificate bounds the loss against the optimum, and is weak if probabilities are small. With few sets, greedy
+selection fits noise. The amount of such fit, the *optimism*, is measured on the other half. docs/gim.md says what is
+proved.
 """
 
 from dataclasses import replace
@@ -20,34 +21,34 @@ from gpukit.gim.sentinel import Another, exchange, gains, has_rivals
 from gpukit.worlds.collection import Collection
 
 START, START_EARLY = 1024, 512
-"""Sets of a half at the first size that is tried, where they are not too large; where they end at a sentinel."""
+"""Sets of a half at the first size that is tried, unless sets are very large; and if sets end at a sentinel."""
 
 PILOT = 16
-"""The plan begins at START / PILOT sets, which tell how large sets are."""
+"""The plan begins at START / PILOT sets, from which the size of sets is estimated."""
 
 FEW = 10
-"""So few seeds must be converged at two sizes in a row: one of them weighs much."""
+"""With at most this many seeds, optimism must be small at two sizes in a row: a single seed has a large weight."""
 
 
 class Certified(NamedTuple):
-    """Seeds on which the halves agree, and what is known of them.
+    """Seeds on which the halves agree, with their estimates and bounds.
 
     Attributes
     ----------
     choice : Choice
-        The seeds, and what they cover where they were chosen; a rule's, where they are judged.
+        The seeds, and their coverage where they were chosen; for a rule's seeds, in the sets that judge.
     candidates : list of Candidate
         The choices of the two collections, if they differ, and those of simple rules.
     verdict : Verdict
-        What the candidates reach, and which reaches most.
+        The estimated spread of the candidates, and the best of them.
     drawn : int
-        Sets drawn to choose and to judge.
+        Number of sets drawn for selection and for judging.
     ratio : Decimal
         The share of the optimum that the seeds reach.
     kind : str
         ``certified`` or ``a priori``.
     converged : bool
-        Whether the optimism is as small as was asked for; otherwise the members were spent.
+        Whether the optimism is as small as requested; otherwise the limit on members was reached.
     history : list of Step
     """
 
@@ -62,14 +63,14 @@ class Certified(NamedTuple):
 
 
 class Halves(NamedTuple):
-    """R₁ and R₂, and the choice from each with what it hits of the other."""
+    """R₁ and R₂, and the choice from each, with the sets it hits in the other."""
 
     sets: tuple[Collection, Collection]
     choices: tuple[Choice, Choice]
 
     @property
     def size(self) -> int:
-        """Sets of each."""
+        """Number of sets of each half."""
         return self.sets[0].size
 
 
@@ -83,13 +84,13 @@ def draw_until_certified(
     problem : Problem
         With ``optimism``.
     first, second : Collection
-        R₁ and R₂, empty, with sample ids that do not meet.
+        R₁ and R₂, empty, with disjoint sample ids.
     another : callable
-        Returns an empty collection that begins at an id, for sets that judge.
+        Returns an empty collection that begins at a sample id, for sets that judge.
     timer : PhaseTimer
         Charged with ``sampling``, ``selection``, ``bounds`` and ``judging``.
     progress : callable
-        Told (sets drawn, sets wanted next).
+        Called with (sets drawn, sets wanted next).
     """
     params, known = problem.params, problem.known
     assert params.optimism is not None
@@ -118,7 +119,8 @@ def draw_until_certified(
             lower = [_lower(problem, plan, halves, i) for i in (0, 1)]
         upper = None
         if converged or spent:
-            # No bound on the best choice is below the worth of a choice; if that rules a certificate out, so does it.
+            # No bound on the best choice is below the worth of a choice. If that worth rules a certificate out, so does
+            # the bound.
             guess = opim_upper(halves.choices[0].worth, size, known.gamma, plan.a, least, problem.family.mass)
             if spent or size >= plan.cap or min(lower) >= plan.target * guess:
                 again = choose(first, problem, timer, bounds=True)
@@ -133,7 +135,7 @@ def draw_until_certified(
 
 
 def _first_size(problem: Problem, plan: OpimPlan, first: Collection, second: Collection, timer: PhaseTimer) -> int:
-    """Return the largest of the plan's sizes, up to START or more, that sets of half as many members lead to."""
+    """Return the largest planned size, up to PILOT times the first, that the limit on members allows."""
     size = plan.first
     with timer.phase("sampling"):
         first.extend(size)
@@ -146,16 +148,16 @@ def _first_size(problem: Problem, plan: OpimPlan, first: Collection, second: Col
 
 
 def _is_spent(problem: Problem, first: Collection, second: Collection) -> bool:
-    """Return whether twice as many sets would have more members than there may be."""
+    """Return whether twice as many sets would have more members than allowed."""
     return 2 * (first.members() + second.members()) > problem.params.max_members
 
 
 def _optimism(problem: Problem, halves: Halves) -> tuple[Decimal, Decimal]:
-    """Return the two-fold optimism o of the choices, as a share of what they are worth, and its standard deviation.
+    """Return the two-fold optimism o of the choices, as a share of their worth, and its standard deviation.
 
-    A half values the seeds that it chose above those of the other half; were it not for noise, it would do so no more
-    than the other half does the opposite. Halves that agree may have fallen for the same noise: the deviation is never
-    less than that of choices which differ in an average seed.
+    A half values its own seeds above those of the other half. Without noise, the difference would be no larger than
+    that of the other half in the opposite direction. Halves that agree may have fitted the same noise. So the deviation
+    is never less than that of choices that differ in an average seed.
     """
     known, size = problem.known, halves.size
     union = list(dict.fromkeys(np.concatenate([one.seeds for one in halves.choices]).tolist()))
@@ -176,7 +178,7 @@ def _optimism(problem: Problem, halves: Halves) -> tuple[Decimal, Decimal]:
 
 
 def _lower(problem: Problem, plan: OpimPlan, halves: Halves, i: int) -> Decimal:
-    """Return what the choice of a half reaches at least, by the other half."""
+    """Return a lower bound on the spread of the choice of a half, from the sets of the other half."""
     choice = halves.choices[i]
     assert choice.hit is not None
     bonus, itself = problem.known.bonus(choice.seeds), problem.self_spread(choice.seeds)
@@ -194,7 +196,7 @@ def _answer(
     converged: bool,
     history: list[Step],
 ) -> Certified:
-    """Judge the two choices and the simple rules on sets of their own, and return the best with its guarantee."""
+    """Judge the two choices and the simple rules on fresh sets, and return the best with its guarantee."""
     from gpukit.gim.baselines import simple_rules
 
     choices = list(halves.choices)
