@@ -1,8 +1,8 @@
 """Independent checks of results. Imports no system.
 
-``spread.py`` is forward Monte Carlo of influence spread: ``rule.py`` is what a run needs to know of an edge or vertex,
+``spread.py`` estimates influence spread by forward Monte Carlo. ``rule.py`` is the rule for an edge or vertex, and
 ``spread_cpu.py`` has a kernel for each model. On GPUs ``spread_together_cuda.py`` runs many independent cascades at
-once, and ``spread_block_cuda.py`` a threshold cascade per block. ``ppr.py`` judges personalised PageRank by the power
+once, and ``spread_block_cuda.py`` one threshold cascade per block. ``ppr.py`` judges personalised PageRank by the power
 method, ``diversity.py`` structural diversity by listing cliques.
 """
 

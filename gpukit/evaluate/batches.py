@@ -1,4 +1,4 @@
-"""Hand out batches of runs to workers: CPU threads or GPUs."""
+"""Distribution of batches of runs to workers: CPU threads or GPUs."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,13 +24,13 @@ def share_runs(
     Parameters
     ----------
     states : sequence
-        What a worker needs for itself, such as scratch memory; no two calls at a time get the same.
+        State of each worker, such as scratch memory; no two concurrent calls get the same state.
     run_batch : callable
         Runs the ids first … first + count - 1.
     runs : int
         Number of runs.
     batch : int
-        Runs of a batch, more where there are very many runs. On Ctrl-C batches under way are finished, no more begun.
+        Runs per batch; more if there are very many runs. After Ctrl-C, running batches finish and no more begin.
     progress : callable or None
         Called with (runs done, runs) in the calling thread.
     """
@@ -56,6 +56,6 @@ def share_runs(
                 if progress is not None:
                     progress(done, runs)
         except BaseException:
-            # `map` drops what waits when it is left, but not where it is interrupted as it hands the batches out.
+            # `map` cancels waiting calls when it is left, but not if it is interrupted while it submits the batches.
             pool.shutdown(wait=False, cancel_futures=True)
             raise

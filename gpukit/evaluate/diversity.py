@@ -1,7 +1,7 @@
 """Structural diversity from its definitions by another method: list cliques, and peel whole arrays at a time.
 
-The triangles of the graph are the edges of all ego-networks, and the triangles of these (4-cliques) decide the trusses.
-Both come out of one listing of closed wedges; nothing here is shared with the search.
+The triangles of the graph are the edges of all ego-networks. The triangles of the ego-networks (4-cliques) determine
+the trusses. One listing of closed wedges gives both. This module shares no code with the search.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ WEDGES = 1 << 22
 """Wedges looked up at a time."""
 
 EGO_EDGES = 1 << 18
-"""Edges of the ego-networks that are decomposed together; one larger ego-network makes a batch of its own."""
+"""Edges of the ego-networks that are decomposed together; a larger ego-network forms a batch by itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,16 +41,16 @@ class Circles:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is wrong with an answer; internal ids.
+    """The errors of an answer; internal ids.
 
     Attributes
     ----------
     listed, checked : int
-        Vertices of the answer, and vertices outside it whose scores are known here.
+        Number of vertices of the answer, and of vertices outside it whose scores are known here.
     wrong_scores, wrong_contexts : list of int
-        Listed vertices with another score, and with other contexts.
+        Listed vertices with a wrong score, and with wrong contexts.
     misplaced : list of int
-        Listed vertices that come before one of higher score, or of equal score and lower id.
+        Listed vertices that are not in order: by decreasing score, then by id.
     missed : list of int
         Vertices outside the answer that belong before its last one.
     """
@@ -64,26 +64,26 @@ class Verdict:
 
     @property
     def wrong(self) -> list[int]:
-        """Every vertex that something is wrong with, ascending."""
+        """Every vertex with an error, ascending."""
         return sorted({*self.wrong_scores, *self.wrong_contexts, *self.misplaced, *self.missed})
 
 
 def triangles(tails: np.ndarray, heads: np.ndarray, n: int) -> np.ndarray:
     """List the triangles of a simple undirected graph.
 
-    Each vertex looks at pairs of neighbours of higher degree: at most 2·m^1.5 of them.
+    Each vertex examines pairs of neighbours of higher degree: at most 2·m^1.5 pairs.
 
     Parameters
     ----------
     tails, heads : int64 arrays, shape (m,)
-        The ends of each edge, once, in either order.
+        The ends of each edge, each edge once, in either order.
     n : int
         Number of vertices.
 
     Returns
     -------
     int64 array, shape (triangles, 3)
-        The places of their edges.
+        Indices of the three edges of each triangle.
     """
     degrees = np.bincount(tails, minlength=n) + np.bincount(heads, minlength=n)
     rank = np.empty(n, np.int64)
@@ -112,7 +112,7 @@ def triangles(tails: np.ndarray, heads: np.ndarray, n: int) -> np.ndarray:
 def circles(
     graph: Graph, vertices: np.ndarray, model: str, k: int, *, progress: Progress | None = None
 ) -> Iterator[tuple[slice, Circles]]:
-    """Yield the social contexts of vertices, some vertices at a time; directions of edges are ignored.
+    """Yield the social contexts of vertices, a batch of vertices at a time; directions of edges are ignored.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def circles(
     Yields
     ------
     slice, Circles
-        The places of the vertices that these contexts belong to; owners are places within the slice.
+        The positions of the batch in ``vertices``, and its contexts; owners are positions within the slice.
     """
     n = graph.n
     tails, heads = _edges(graph)
@@ -168,7 +168,7 @@ def judge(
     *,
     progress: Progress | None = None,
 ) -> Verdict:
-    """Judge the t vertices of most contexts; equal scores go by id.
+    """Judge an answer that names the t vertices with most contexts; ties are ordered by id.
 
     Parameters
     ----------
@@ -180,7 +180,8 @@ def judge(
     contexts : list of t lists of lists of int
         The members of each context of each vertex, internal ids.
     others : int64 array
-        Vertices outside the answer to look into. One with fewer than k neighbours has no context and is known anyway.
+        Vertices outside the answer to examine. A vertex with fewer than k neighbours has no context, so it need not be
+        named.
     progress : callable, optional
         Called with (vertices done, vertices).
     """
@@ -224,9 +225,9 @@ def _edges(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
 def _ego_edges(
     tails: np.ndarray, heads: np.ndarray, n: int, place: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the edges of ego-networks as (place of the centre, two neighbours), ordered by place.
+    """Return the edges of ego-networks as (position of the centre, two neighbours), ordered by position.
 
-    A triangle is an edge of three ego-networks; a centre at place -1 is left out.
+    A triangle is an edge of three ego-networks; a centre at position -1 is left out.
     """
     one, other, _ = triangles(tails, heads, n).T
     shared = (tails[one] == tails[other]) | (tails[one] == heads[other])
@@ -239,7 +240,7 @@ def _ego_edges(
 
 
 def _contexts(rows: np.ndarray, neighbours: np.ndarray, u: np.ndarray, v: np.ndarray, model: str, k: int) -> Circles:
-    """Return the contexts of a batch of ego-networks, given as one graph of many parts.
+    """Return the contexts of a batch of ego-networks, given as one graph of many components.
 
     Parameters
     ----------

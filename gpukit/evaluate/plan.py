@@ -1,4 +1,4 @@
-"""What a forward Monte Carlo evaluation runs, checked, for either device."""
+"""The checked input of a forward Monte Carlo evaluation, for either device."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -36,7 +36,7 @@ class LtEdges(NamedTuple):
         As in :class:`IcEdges`.
     weights : uint32 array, shape (m,) or (0,)
     scales : int64 array, shape (n,)
-        Weight of each edge, minus one, and what the weights of in-edges count against
+        Weight of each edge, minus one, and the scale of each vertex, by which the weights of its in-edges are divided
         (:func:`gpukit.evaluate.rule.lt_weights`).
     """
 
@@ -47,7 +47,7 @@ class LtEdges(NamedTuple):
 
 
 class Stages(NamedTuple):
-    """Who is seeded when, and what counts; the attributes of :class:`Plan`."""
+    """Seeds by stage, and weights of vertices; the attributes of :class:`Plan`."""
 
     targets: np.ndarray
     seeds: np.ndarray
@@ -57,7 +57,7 @@ class Stages(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """One checked evaluation, as both devices run it.
+    """A checked evaluation, for either device.
 
     Attributes
     ----------
@@ -65,9 +65,9 @@ class Plan:
     model : str
         ``ic`` or ``lt``.
     targets : int64 array, shape (n,) or (0,)
-        What a vertex counts for; empty: one each.
+        Weight of each vertex; empty: 1 each.
     seeds : int32 array
-        Seeds of all stages, end to end.
+        Seeds of all stages, concatenated.
     stage_starts : int64 array, shape (stages + 1,)
         Start of each stage in ``seeds``.
     stage_rounds : int64 array, shape (stages,)
@@ -91,11 +91,11 @@ class Plan:
 
     @property
     def stages(self) -> Stages:
-        """The arrays that say who is seeded when, and what counts."""
+        """The arrays of seeds by stage, and of weights of vertices."""
         return Stages(self.targets, self.seeds, self.stage_starts, self.stage_rounds)
 
     def edges(self) -> IcEdges | LtEdges:
-        """Return what the kernels of the model read of the graph."""
+        """Return the arrays of the graph that the kernels of the model read."""
         indptr, indices = self.graph.indptr, self.graph.indices
         if self.model == "ic":
             return IcEdges(indptr, indices, out_probabilities(self.graph))

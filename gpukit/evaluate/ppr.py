@@ -1,6 +1,6 @@
 """Judge answers of top-k personalised PageRank: the power method, precision, NDCG and Definition 1 of the kPAR paper.
 
-Floating point and SciPy; nothing here is shared with what finds the answers.
+It uses floating point and SciPy, and shares no code with the search.
 """
 
 import math
@@ -17,35 +17,36 @@ from gpukit.graph.csr import Graph
 from gpukit.graph.probabilities import edge_weights
 
 TOLERANCE = 1e-10
-"""Mass of a walk distribution that the power method may leave unspread."""
+"""Mass of a walk distribution that the power method may leave undistributed."""
 
 LEFT = 1e-14
-"""Mass that is left where no order can be told any more."""
+"""Remaining mass below which rounding hides any order."""
 
 TIE = 1e-9
 BLOCK = 16
 """Sources whose vectors advance together."""
 
 ROOM = 8 << 30
-"""Bytes that blocks which advance at the same time may take; a block alone takes what it needs."""
+"""Most bytes of blocks that advance concurrently; a single block takes what it needs."""
 
 
 @dataclass(frozen=True)
 class Quality:
-    """How good the answers of a batch are; means are over queries.
+    """The quality of the answers of a batch; means are over queries.
 
     Attributes
     ----------
     queries, k : int
         Number of queries and length of an answer.
     precision : float
-        Share of the min(k, reachable) first places taken by vertices whose π reaches the k-th largest (ties are hits).
+        Share of the min(k, reachable) first places whose vertices have a π of at least the k-th largest (ties are
+        hits).
     ndcg : float
-        Discounted gain of the answers, gain π, over the best possible.
+        Discounted gain of the answers, with gain π, as a share of the best possible.
     violations, positions : int
         Positions with π(v*_i) > δ at which Definition 1 fails, and their number.
     queries_violated : int
-        Queries with at least one of them.
+        Queries with at least one such violation.
     max_error : float
         Largest absolute error of π̂ of a returned vertex.
     each : list of (precision, ndcg, violations) a query
@@ -73,9 +74,9 @@ def power_method(
     threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[np.ndarray]:
-    """Yield the personalised PageRank of each query, exact but for a mass of 1e-10.
+    """Yield the personalised PageRank of each query, exact except for a mass of 1e-10.
 
-    A walk stops with probability alpha at a vertex with out-edges, and for certain at one without.
+    A walk stops with probability alpha at a vertex with out-edges, and always at one without.
 
     Parameters
     ----------
@@ -87,9 +88,9 @@ def power_method(
     alpha : float
         In (0, 1).
     weighted : bool
-        Whether a walk takes an edge in proportion to its probability in the graph, instead of all alike.
+        Whether a walk chooses edges in proportion to their probabilities in the graph, instead of uniformly.
     threads : int
-        Blocks of sources that are worked on at the same time, at most, where there is room.
+        Most blocks of sources that are processed concurrently, if there is room.
     progress : callable, optional
         Called with (queries done, queries).
 
@@ -100,15 +101,15 @@ def power_method(
     Raises
     ------
     InputError
-        If edges are to be weighted and the graph has no weights of them.
+        If edges are to be weighted and the graph has no weights.
     """
     forward, stops = _steps(graph, alpha, weighted)
     queries = len(offsets) - 1
-    # A block holds three vectors of each of its sources.
+    # A block holds three vectors for each of its sources.
     threads = max(1, min(threads, ROOM // (3 * 8 * BLOCK * max(graph.n, 1))))
 
     def spread(first: int) -> np.ndarray:
-        """Return π of the queries of a block, a column each."""
+        """Return π of the queries of a block, one column per query."""
         last = min(first + BLOCK, queries)
         rest = np.zeros((graph.n, last - first))
         for q in range(first, last):
@@ -131,7 +132,7 @@ def power_method(
 
 
 def _steps(graph: Graph, alpha: float, weighted: bool) -> tuple[Any, np.ndarray]:
-    """Return the matrix that takes a walk distribution a step on, and the chance to stop at each vertex (float64)."""
+    """Return the matrix that advances a walk distribution by a step, and each vertex's stop probability (float64)."""
     from scipy.sparse import csr_array
 
     degrees = np.diff(graph.indptr)
@@ -143,18 +144,18 @@ def _steps(graph: Graph, alpha: float, weighted: bool) -> tuple[Any, np.ndarray]
 
 
 class Certified(NamedTuple):
-    """The k best of a query, beyond doubt.
+    """The k best vertices of a query, proved by bounds.
 
     Attributes
     ----------
     vertices, scores : int64 and float64 arrays
-        By falling π, ties by id; a score misses ``error`` at most.
+        By decreasing π, ties by id; each score is off by at most ``error``.
     certain : bool array
-        Whether no vertex outside ties with this one.
+        Whether no vertex outside the answer ties with this one.
     tied : int64 array
-        The vertices outside that tie with the last of the answer, ascending.
+        The vertices outside that tie with the last vertex of the answer, ascending.
     error : float
-        A tie is what differs by less than twice this.
+        Two values tie if they differ by less than twice this.
     """
 
     vertices: np.ndarray
@@ -168,14 +169,14 @@ def certified(
     graph: Graph, offsets: np.ndarray, vertices: np.ndarray, mass: np.ndarray, alpha: float, k: int, *,
     weighted: bool = False, among: np.ndarray | None = None,
 ) -> Iterator[Certified]:  # fmt: skip
-    """Yield the k vertices with the largest personalised PageRank of each query, certified by bounds; ties are named.
+    """Yield the k vertices with the largest personalised PageRank of each query, certified by bounds; ties are listed.
 
-    The power method goes on until what is left and rounding together cannot change the order of the k + 1 best, or
-    until 1e-14 of the mass is left: what is not told apart by then is a tie. Parameters are those of
+    The power method continues until the remaining mass and the rounding errors together cannot change the order of the
+    k + 1 best, or until 1e-14 of the mass is left. Values that are not separated by then tie. Parameters are those of
     :func:`power_method`; ``among`` (bool, n) marks the vertices that an answer may name.
     """
     forward, stops = _steps(graph, alpha, weighted)
-    # A sum of d products rounds d + 1 times, each by 2**-53 of it at most; another for what stops.
+    # A sum of d products rounds d + 1 times, each by at most 2**-53 of its value; the mass that stops rounds once more.
     rounding = (int(np.diff(forward.indptr).max(initial=0)) + 4) * 2.0**-53
     for low, high in pairwise(offsets.tolist()):
         rest, found, rounds, seen = np.zeros(graph.n), np.zeros(graph.n), 0, 0
@@ -199,7 +200,7 @@ def certified(
 
 
 def _certified(values: np.ndarray, k: int, error: float) -> Certified:
-    """Return the k best by values that miss ``error`` at most; those of a tie stand by id."""
+    """Return the k best by values with an error of at most ``error``; vertices of a tie are ordered by id."""
     order = top(values, len(values))
     if len(order):
         groups = np.concatenate([[0], np.cumsum(-np.diff(values[order]) > 2 * error)])
@@ -220,16 +221,16 @@ def top(values: np.ndarray, k: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Answers:
-    """Answers to a batch of queries, and how they are to be judged.
+    """Answers to a batch of queries, and the parameters to judge them by.
 
     Attributes
     ----------
     offsets, nodes, scores : int64, integer and float64 arrays
-        Answers end to end: internal ids and π̂, best first.
+        Concatenated answers: internal ids and π̂, best first.
     k : int
-        Length of an answer; a place that an answer leaves empty counts as score 0.
+        Length of an answer; a missing place counts as score 0.
     epsilon, delta : float
-        Of Definition 1: only places with π(v*_i) > delta are judged by it.
+        Parameters of Definition 1, which judges only places with π(v*_i) > delta.
     """
 
     offsets: np.ndarray
@@ -277,13 +278,13 @@ def judge_all(truths: Iterator[np.ndarray], every: Sequence[Answers]) -> list[Qu
     longest = max(answers.k for answers in every)
     judged = []
     for q, truth in enumerate(truths):
-        best = truth[top(truth, longest)]  # sorted once: that takes longer than to judge
+        best = truth[top(truth, longest)]  # sorted once: this takes longer than judging
         judged.append([_judge_one(truth, best[: answers.k], answers, q) for answers in every])
     return [_summary(answers.k, each) for answers, each in zip(every, zip(*judged, strict=True), strict=True)]
 
 
 class _Judged(NamedTuple):
-    """How good the answer to one query is; as in :class:`Quality`."""
+    """The quality of the answer to one query; as in :class:`Quality`."""
 
     precision: float
     ndcg: float
@@ -293,7 +294,7 @@ class _Judged(NamedTuple):
 
 
 def _judge_one(truth: np.ndarray, best: np.ndarray, answers: Answers, q: int) -> _Judged:
-    """Compare the answer to one query with its truth, of which ``best`` has the min(k, reachable) largest values."""
+    """Compare the answer to one query with its truth; ``best`` has the min(k, reachable) largest values of it."""
     part = slice(answers.offsets[q], answers.offsets[q + 1])
     k, epsilon = answers.k, answers.epsilon
     found, estimate = answers.nodes[part][:k].astype(np.int64), answers.scores[part][:k]
@@ -316,7 +317,7 @@ def _judge_one(truth: np.ndarray, best: np.ndarray, answers: Answers, q: int) ->
 
 
 def _summary(k: int, each: Sequence[_Judged]) -> Quality:
-    """Return what the queries say together."""
+    """Return the means and sums over the queries."""
     return Quality(
         len(each),
         k,

@@ -1,4 +1,4 @@
-"""The threshold rule of LT as forward runs apply it, the same on every device."""
+"""The threshold rule of LT for forward runs, the same on every device."""
 
 import numpy as np
 from numba import int64, uint64
@@ -11,8 +11,8 @@ from gpukit.graph.probabilities import ONE, in_degrees, out_probabilities
 def lt_weights(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
     """Return the LT weight of each out-edge, minus one, and the scale of each vertex: a weight means ``value / scale``.
 
-    Under weighted cascade every in-edge of v weighs 1 at a scale of d_in(v), so that the weights sum to one exactly;
-    otherwise the 32-bit thresholds are the weights and 2**32 is the scale.
+    Under weighted cascade every in-edge of v has weight 1 at scale d_in(v), so the weights sum to one exactly.
+    Otherwise the weights are the 32-bit thresholds and the scale is 2**32.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Expected spread of a seed set by forward Monte Carlo, under IC and LT; exact integers on every device.
 
-Run i of a seed set depends on (graph, seeds, model, seed, i) only: not on the device, on threads or on the number of
-runs. How many runs an asked error needs (:class:`Until`) is decided at fixed numbers of runs, never by time. The runs
-of two seed sets meet the same coins, so differences between them are less noisy than either.
+Run i of a seed set depends only on (graph, seeds, model, seed, i), not on the device, the threads or the number of
+runs. Whether a requested error (:class:`Until`) needs more runs is decided at fixed numbers of runs, never by time. The
+runs of two seed sets use the same coins, so differences between the sets are less noisy than either estimate.
 """
 
 import math
@@ -22,10 +22,10 @@ from gpukit.wording import counted
 MAX_ROUNDS = 255
 
 FIRST_RUNS = 1 << 10
-"""Runs of the first batch; each further one doubles what there is."""
+"""Runs of the first batch; each further batch doubles the total."""
 
 MAX_RUNS = 1 << 22
-"""Most runs for an error, where nothing else is said."""
+"""Default limit of runs for a requested error."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class Until:
     Attributes
     ----------
     error : float
-        Two standard errors as a share of the mean, in (0, 1): of every prefix.
+        Largest value of two standard errors as a share of the mean, in (0, 1), for every prefix.
     max_runs : int
-        Most runs, in [2, 2**31); the estimate ends there with the error it has.
+        Most runs, in [2, 2**31); the estimate ends there, whatever its error.
     """
 
     error: float
@@ -58,7 +58,7 @@ class Until:
             first, end = end, 2 * end
 
     def reached(self, found: "Sequence[SpreadEstimate]") -> bool:
-        """Whether estimates are good enough."""
+        """Whether all estimates are accurate enough."""
         return all(one.error <= self.error for one in found)
 
 
@@ -104,7 +104,7 @@ class SpreadEstimate:
 
     @property
     def error(self) -> float:
-        """Two standard errors as a share of the mean; 0 where the mean is 0."""
+        """Two standard errors as a share of the mean; 0 if the mean is 0."""
         return 2 * self.stderr / self.spread if self.spread else 0.0
 
 
@@ -122,8 +122,8 @@ def forward_spread(
     """Estimate the expected spread of a seed set.
 
     Source: the Monte-Carlo estimate of Kempe, Kleinberg, Tardos, "Maximizing the spread of influence through a social
-    network", KDD 2003. IC runs are breadth-first searches over edge coins; LT runs compare accumulated weights with
-    random thresholds, so neither shares code with the reverse samplers that it judges.
+    network", KDD 2003. IC runs are breadth-first searches over edge coins. LT runs compare accumulated weights with
+    random thresholds. So neither shares code with the reverse samplers that it judges.
 
     Parameters
     ----------
@@ -133,13 +133,13 @@ def forward_spread(
         Internal vertex ids, distinct, at least one.
     model : {"ic", "lt"}
     runs : int or Until
-        Number of runs, at least 2, or the error that says how many.
+        Number of runs, at least 2, or the error that determines it.
     seed : int
         In [0, 2**64).
     device : Device or None
         Where to run; None is the CPU with Numba's current number of threads.
     targets : int64 array, shape (n,), or None
-        Nonnegative weight with which each vertex counts; None counts vertices.
+        Nonnegative weight of each vertex; None counts vertices.
     progress : callable or None
         Called with (runs done, runs) now and then.
 
@@ -182,7 +182,7 @@ def forward_curve(
     Returns
     -------
     list of SpreadEstimate
-        One a prefix, each equal to that of ``forward_spread(graph, seeds[:prefix])``.
+        One per prefix, each equal to that of ``forward_spread(graph, seeds[:prefix])``.
 
     Raises
     ------
@@ -214,8 +214,8 @@ def forward_rounds(
 ) -> SpreadEstimate:
     """Estimate the spread of multi-round seeding: vertices activated in at least one of T independent rounds.
 
-    Source: multi-round influence maximisation of Sun, Huang, Yu, Chen, KDD 2018. Each round starts with no vertex
-    active and has coins of its own; a vertex counts once.
+    Source: multi-round influence maximisation of Sun, Huang, Yu, Chen, KDD 2018. Each round starts with no active
+    vertex and its own coins; a vertex counts once.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ def _estimates(
     targets: np.ndarray | None,
     progress: Progress | None,
 ) -> list[SpreadEstimate]:
-    """Check the rest of the arguments, run on the device, and return one estimate a stage."""
+    """Check the remaining arguments, run on the device, and return one estimate per stage."""
     if model not in ("ic", "lt"):
         raise UsageError(f"model {model!r} is neither ic nor lt")
     if not isinstance(runs, Until) and not 2 <= runs < 1 << 31:
@@ -299,7 +299,7 @@ def _estimates(
 
 
 def _values(plan: Plan, first: int, count: int, device: Device | None, progress: Progress | None) -> np.ndarray:
-    """Return the value at each stage of the runs first … first + count - 1; progress is told of those before, too."""
+    """Return the values of runs first … first + count - 1 at each stage; the progress includes earlier runs."""
     report = None if progress is None else lambda done, runs: progress(first + done, first + runs)
     if device is not None and device.kind == "cuda":
         from gpukit.evaluate.spread_cuda import run_on_gpus

@@ -1,7 +1,7 @@
 """Forward Monte Carlo on GPUs under linear threshold, a block per run: ``lt_runs`` of ``spread_cpu.py``.
 
-A block keeps its run's state in its row of global scratch: the weight that each vertex received, and the queue of those
-activated in this round. Between two levels of the search the block synchronises.
+A block keeps its run's state in its row of global scratch: the weight that each vertex has received, and the queue of
+the vertices activated in this round. The block synchronises between levels of the search.
 """
 
 from typing import Any, NamedTuple
@@ -14,23 +14,23 @@ from gpukit.evaluate.plan import LtEdges, Stages
 from gpukit.evaluate.rule import lt_quota
 
 MEMBERS = 8
-"""Threads of a team, which share a frontier vertex and take its edges in turn."""
+"""Threads of a team, which divide the out-edges of a frontier vertex."""
 
 ACTIVE = 1 << 62
-"""LT weight that a seed receives: above every quota, and far from overflow with all in-edges added."""
+"""LT weight that a seed receives: above every quota, and far from overflow even with all in-edges added."""
 
 
 class Scratch(NamedTuple):
-    """What blocks keep of their runs, a row for each block.
+    """State of the runs of all blocks, a row for each block.
 
     Attributes
     ----------
     received : int64 array, shape (blocks, n)
-        The weight that each vertex received in this round, at least ``ACTIVE`` for a seed.
+        The weight that each vertex has received in this round, at least ``ACTIVE`` for a seed.
     seen : uint32 array, shape (blocks, words or 1)
-        A bit for each vertex: active in any round of the run.
+        One bit per vertex: whether it was active in any round of the run.
     queue : int32 array, shape (blocks, n)
-        Those activated in this round.
+        The vertices activated in this round.
     """
 
     received: Any
@@ -40,7 +40,7 @@ class Scratch(NamedTuple):
 
 @device
 def _claim(bits, v):
-    """Set bit v of a bitmap; return whether it was clear, true for one thread only."""
+    """Set bit v of a bitmap; return whether it was clear, true for only one thread."""
     mask = uint32(1) << uint32(v & 31)
     if bits[v >> 5] & mask:
         return False
@@ -49,7 +49,7 @@ def _claim(bits, v):
 
 @device
 def _gain(v, targets, seen, rounds):
-    """Return what the activation of v adds to its run: its target, or 0 if an earlier round activated it."""
+    """Return what the activation of v adds to its run: its weight, or 0 if an earlier round activated it."""
     if rounds > 1 and not _claim(seen, v):
         return int64(0)
     return targets[v] if len(targets) else int64(1)
@@ -63,7 +63,7 @@ _words, _lists, _values = "uint32[:, ::1]", "int32[:, ::1]", "int64[:, ::1]"
 
 @device
 def _receive(received, v, weight, scales, seed, round_tag, run):
-    """Add weight to what v received; return whether it passed v's quota just now, true for one thread only."""
+    """Add weight to that which v received; return whether this addition passed v's quota, true for only one thread."""
     before = cuda.atomic.add(received, v, weight)
     if before >= ACTIVE:
         return False
@@ -76,9 +76,9 @@ def _receive(received, v, weight, scales, seed, round_tag, run):
 def lt_runs(edges, stages, seed, tag, first, scratch, values):
     """Run the threshold cascades first … first + len(values) - 1, one after the other in each block.
 
-    A team of ``MEMBERS`` threads owns a frontier vertex and takes its out-edges in turn; each adds the weight to its
-    head with a 64-bit atomic, and the one addition that passes the head's quota activates it. Cost: one atomic and one
-    Philox call an out-edge of each activated vertex, n words to clear a round.
+    A team of ``MEMBERS`` threads owns a frontier vertex and divides its out-edges. Each thread adds the weight to its
+    head with a 64-bit atomic. The one addition that passes the head's quota activates it. Cost: one atomic and one
+    Philox call per out-edge of each activated vertex, n words to clear a round.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def lt_runs(edges, stages, seed, tag, first, scratch, values):
                     gain += _gain(v, targets, own_seen, rounds)
             cuda.syncthreads()
             tail = queued[0]
-            # Level by level until the spread runs dry; the claims of a level end before its queue is read.
+            # Level by level until no vertex is activated; the claims of a level end before its queue is read.
             while head < tail:
                 cuda.syncthreads()
                 for j in range(head + team, tail, teams):

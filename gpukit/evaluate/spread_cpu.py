@@ -1,8 +1,8 @@
-"""Forward Monte Carlo on the CPU (Numba). ``spread_block_cuda.py`` holds the same two functions for GPUs.
+"""Forward Monte Carlo on the CPU (Numba). The ``*_cuda.py`` modules give the same values on GPUs.
 
-A run is a sequence of *stages*: each adds seeds and lets the spread run dry, so one run gives the spread of every
-prefix of a seed list. A stage with a new round number starts on fresh coins with no vertex active; a vertex counts once
-a run.
+A run is a sequence of *stages*. Each stage adds seeds and continues until no more vertex is activated, so one run gives
+the spread of every prefix of a seed list. A stage with a new round number starts with fresh coins and no active vertex;
+a vertex counts once per run.
 """
 
 import numba
@@ -16,13 +16,13 @@ from gpukit.evaluate.plan import Plan
 from gpukit.evaluate.rule import lt_quota
 
 BATCH = 64
-"""Runs that a thread takes at a time."""
+"""Runs in a batch of a thread."""
 
 GROUP = 256
-"""Philox calls made together, so that they are vectorised and cache misses overlap."""
+"""Philox calls made together, so that they vectorise and cache misses overlap."""
 
 ACTIVE = 1 << 62
-"""What an active vertex is below zero, so that no more weight brings it back."""
+"""Subtracted from the entry of an active vertex, so that no further weight activates it again."""
 
 
 @njit
@@ -36,13 +36,13 @@ def ic_runs(edges, stages, seed, tag, first, visited, values):
     edges : IcEdges
         The graph.
     stages : Stages
-        Who is seeded when; seeds are distinct within a round.
+        Seeds of each stage; seeds are distinct within a round.
     seed, tag : uint64, int64
         Key of the draws; the round is added to the tag.
     first : int64
         First run id.
     visited : uint8 array, shape (n + 1,)
-        Zeros at first, then kept between calls: the epoch in which a vertex was last activated; the last entry is the
+        Zero at first, then kept between calls: the epoch in which a vertex was last activated; the last entry is the
         epoch counter. An epoch is one round of one run.
     values : int64 array, shape (runs, stages)
         Receives the sum of targets over the vertices activated up to each stage.
@@ -81,7 +81,7 @@ def ic_runs(edges, stages, seed, tag, first, visited, values):
                     tail += 1
             skipped = 0
             while head < tail:
-                # Up to GROUP Philox calls of four edges each; ``skipped`` of those of the first vertex are done.
+                # Up to GROUP Philox calls of four edges each; the first ``skipped`` calls of the first vertex are done.
                 size = 0
                 while head < tail and size < GROUP:
                     u = queue[head]
@@ -129,15 +129,15 @@ def lt_runs(edges, stages, seed, tag, first, visited, left, values):
     """Run the threshold cascades first … first + len(values) - 1, one after the other.
 
     The threshold of v comes from ``draw4(seed, tag | round, run, v, 0)``: v activates once the weights of its active
-    in-neighbours reach it. No live-edge choice is made, so this checks the samplers that make one. The inner loops
-    write whether or not there is news, since a branch there would be mispredicted once in five edges.
+    in-neighbours reach it. No live edge is chosen, so this checks the samplers that choose one. The inner loops always
+    write, changed or not, because a branch there would be mispredicted once in five edges.
 
     Parameters
     ----------
     edges : LtEdges
         The graph.
     left : int64 array, shape (n,)
-        Zeros before and after: what a vertex still lacks; 0 untouched, negative active.
+        Zero before and after: the weight that a vertex still lacks; 0 untouched, negative active.
     stages, seed, tag, first, visited, values
         As in :func:`ic_runs`; an epoch is one run.
     """
@@ -187,7 +187,7 @@ def lt_runs(edges, stages, seed, tag, first, visited, left, values):
                         touched[used] = v
                         used += fresh
                         left[v] = lacks + fresh
-                # The thresholds of these.
+                # The thresholds of these heads.
                 for low in range(old_used, used, GROUP):
                     size = min(GROUP, used - low)
                     for j in range(size):
@@ -195,7 +195,7 @@ def lt_runs(edges, stages, seed, tag, first, visited, left, values):
                     for j in range(size):
                         v = touched[low + j]
                         left[v] = lt_quota(draws[0, j], draws[1, j], scales[v])
-                # The weights arrive; who lacks no more activates.
+                # The weights arrive; a head that lacks nothing more activates.
                 for k in range(old_head, head):
                     u = queue[k]
                     for j in range(indptr[u], indptr[u + 1]):

@@ -22,14 +22,15 @@ from gpukit.wording import spelled
 THREADS = 128
 BLOCKS_PER_MULTIPROCESSOR = 8
 RUNS_PER_BLOCK = 16
-"""Runs of a block in one launch: launches cost little beside them, and Ctrl-C and progress get their turn."""
+"""Runs of a block in one launch: the cost of a launch is small compared with them, and Ctrl-C and progress are handled
+between launches."""
 
 LONG = 32
-"""Edges of a row on average above which a whole warp reads a row."""
+"""Mean number of edges of a row above which a whole warp reads a row."""
 
 
 class _State(NamedTuple):
-    """A GPU, how many runs a launch takes at most, and what launches some: their first id and where values go."""
+    """A GPU, the most runs of a launch, and a function that launches runs from a first id into an array of values."""
 
     gpu: int
     runs: int
@@ -46,7 +47,7 @@ def run_on_gpus(
     blocks: int | None = None,
     threads: int = THREADS,
 ) -> np.ndarray:
-    """Return the value of each run at each stage; batches of runs go to whichever GPU is free.
+    """Return the value of each run at each stage; each batch of runs goes to a GPU that is free.
 
     Parameters
     ----------
@@ -59,8 +60,8 @@ def run_on_gpus(
         Called with (runs done, runs).
     first : int
     blocks : int or None
-        Most blocks of a launch; by default 8 for each multiprocessor, each with its scratch, fewer where memory is
-        short; for cascades side by side as many as a GPU runs at once.
+        Most blocks of a launch. For LT the default is 8 per multiprocessor, each with its scratch, fewer if memory is
+        short; for IC, as many as a GPU runs at once.
     threads : int
         Threads of a block, a multiple of ``MEMBERS``.
 
@@ -71,7 +72,7 @@ def run_on_gpus(
     Raises
     ------
     DeviceError
-        If the graph and the state of one run (LT), or of the ``WORD`` runs of a word (IC), do not fit into a GPU.
+        If the graph and the state of one run (LT), or of the ``WORD`` runs of one word (IC), do not fit on a GPU.
     """
     values = np.empty((runs, len(plan.stage_rounds)), np.int64)
     made, placement = (_ic_state, _ic_placement) if plan.model == "ic" else (_lt_state, _lt_placement)
@@ -95,7 +96,7 @@ def run_on_gpus(
 
 
 def _ic_placement(plan: Plan, gpus: Sequence[int]) -> Placement:
-    """Choose where the edges lie for cascades of edge coins; beside them there is room for those of a word."""
+    """Choose the placement of edges for cascades of edge coins; it leaves room for the runs of one word."""
     graph = plan.graph
     by_head = graph.probabilities is None
     thresholds = head_probabilities(graph) if graph.probabilities is None else graph.probabilities
@@ -106,7 +107,7 @@ def _ic_placement(plan: Plan, gpus: Sequence[int]) -> Placement:
 
 
 def _ic_state(plan: Plan, placed: dict[str, Buffer], runs: int, gpu: int, blocks: int | None, threads: int) -> _State:
-    """Make room for as many cascades side by side as there are, or as fit."""
+    """Allocate the state of as many concurrent cascades as there are, or as fit."""
     graph, several = plan.graph, plan.stage_rounds[-1] > 0
     edges = OutEdges(**{name: one.view for name, one in placed.items()}, by_head=graph.probabilities is None)
     word, rest = _bytes_together(plan)
@@ -136,13 +137,13 @@ def _ic_state(plan: Plan, placed: dict[str, Buffer], runs: int, gpu: int, blocks
 
 
 def _lt_placement(plan: Plan, gpus: Sequence[int]) -> Placement:
-    """Choose where the edges lie for threshold cascades; beside them there is room for one."""
+    """Choose the placement of edges for threshold cascades; it leaves room for one cascade."""
     run = {"one run": _bytes_of_a_run(plan)}
     return Placement(plan.edges()._asdict(), ("indices", "weights"), run, f"use {spelled('device', 'cpu')}", gpus=gpus)
 
 
 def _lt_state(plan: Plan, placed: dict[str, Buffer], runs: int, gpu: int, blocks: int | None, threads: int) -> _State:
-    """Make room for as many blocks, a cascade each, as there may be, or as fit."""
+    """Allocate the state of as many blocks, one cascade each, as are allowed, or as fit."""
     n = plan.graph.n
     fit = int(0.9 * free_memory()) // _bytes_of_a_run(plan)
     size = min(blocks or shape(lt_runs, fit, threads, BLOCKS_PER_MULTIPROCESSOR).grid, runs)
@@ -157,14 +158,14 @@ def _lt_state(plan: Plan, placed: dict[str, Buffer], runs: int, gpu: int, blocks
 
 
 def _bytes_together(plan: Plan) -> tuple[int, int]:
-    """Return what a word of runs side by side takes, and what all of them do."""
+    """Return the bytes that one word of concurrent runs takes, and those that all runs share."""
     n, pieces = plan.graph.n, plan.graph.n + plan.graph.m // PIECE
-    # ``active``, ``fresh`` twice, and ``seen`` where there are several rounds; marks and lists.
+    # ``active``, ``fresh`` twice, and ``seen`` if there are several rounds; marks and lists.
     return 8 * n * (4 if plan.stage_rounds[-1] > 0 else 3), 12 * n + 8 * pieces
 
 
 def _bytes_of_a_run(plan: Plan) -> int:
-    """Return what a block takes: its row of the scratch, and the values of its runs."""
+    """Return the bytes of a block: its row of the scratch, and the values of its runs."""
     width, dtype = _seen(plan)
     return 12 * plan.graph.n + width * np.dtype(dtype).itemsize + 8 * RUNS_PER_BLOCK * len(plan.stage_rounds)
 

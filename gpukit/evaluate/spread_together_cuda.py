@@ -1,7 +1,7 @@
-"""Independent cascades on GPUs (Numba CUDA), many side by side: the values of ``ic_runs`` of ``spread_cpu.py``.
+"""Many concurrent independent cascades on GPUs (Numba CUDA): the values of ``ic_runs`` of ``spread_cpu.py``.
 
-A vertex has a bit for each run, so that what is read of a row serves all runs that come to it in the same level of the
-search: for long rows, and for edges in host memory, which are read through the bus.
+A vertex has one bit for each run. So one read of a row serves all runs that reach its vertex in the same level of the
+search. This helps for long rows, and for edges in host memory, which are read through the bus.
 """
 
 from typing import Any, NamedTuple
@@ -14,23 +14,23 @@ from gpukit.device.select import simulated
 from gpukit.evaluate.plan import Stages
 
 THREADS, REGISTERS = 128, 64
-"""Threads of a block at most, and the registers each may take."""
+"""Most threads of a block, and the most registers per thread."""
 
 STAGE = 4 * THREADS
-"""Edges that a block has in shared memory."""
+"""Edges that a block holds in shared memory."""
 
 PIECE = 256
-"""Edges of a row, at most, that a team takes at a time."""
+"""Most edges of a row that a team processes at a time."""
 
 WORD, WORDS = 64, 16
-"""Runs whose state of a vertex is one word, and such words at most."""
+"""Runs whose state of a vertex is one word, and the most words."""
 
 RUNS = WORD * WORDS
-"""Runs that a launch takes side by side at most."""
+"""Most concurrent runs of a launch."""
 
 LISTED, PIECES, CONTROL = 0, 3, 6
-"""Places in ``control``, for three levels in turn: vertices that are activated in a level, and pieces of their rows;
-its length."""
+"""Places in ``control``, each for three levels in rotation: the number of vertices activated in a level, and the number
+of pieces of their rows; its length."""
 
 
 class OutEdges(NamedTuple):
@@ -41,9 +41,9 @@ class OutEdges(NamedTuple):
     indptr : int64 array, shape (n + 1,)
     indices : int32 array, shape (m,)
     thresholds : uint32 array, shape (n,) or (m,)
-        Probability, minus one, of all edges into a vertex, where they are equal, or of each edge.
+        Probability, minus one, of each edge; or, if equal for all edges into a vertex, of each vertex.
     by_head : bool
-        Which of the two.
+        Whether ``thresholds`` has one entry per vertex.
     """
 
     indptr: Any
@@ -53,7 +53,7 @@ class OutEdges(NamedTuple):
 
 
 class Team(NamedTuple):
-    """The threads that read a row together: how many, this one among them, its part of the stage, and its warp's."""
+    """The threads that read a row together: their number, this thread's rank, its part of the stage, its lane mask."""
 
     size: Any
     rank: Any
@@ -62,7 +62,7 @@ class Team(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """Heads and thresholds of edges that a block has read, in shared memory."""
+    """Heads and thresholds of the edges that a block has loaded, in shared memory."""
 
     heads: Any
     thresholds: Any
@@ -77,22 +77,22 @@ class Coins(NamedTuple):
 
 
 class Front(NamedTuple):
-    """What runs keep that go side by side, a bit for each run in each word.
+    """State of concurrent runs; each word has a bit for each run.
 
     Attributes
     ----------
     active : uint64 array, shape (n, words)
         The runs of this round in which a vertex is active.
     fresh : uint64 array, shape (2, n, words)
-        Those in which it is activated in a level, of even and of odd levels; zero before and after.
+        The runs in which a vertex is activated in a level, for even and for odd levels; zero before and after.
     seen : uint64 array, shape (n, words), or (1, words) where there is one round
-        Those in which it was active in any round.
+        The runs in which a vertex was active in any round.
     marks : int32 array, shape (n,)
-        The last level that lists a vertex.
+        The last level whose list contains a vertex.
     lists : int32 array, shape (2, n)
-        Vertices that are activated in some run in a level, of even and of odd levels.
+        Vertices that are activated in some run in a level, for even and for odd levels.
     pieces : int64 array, shape (n + m // PIECE,)
-        Number << 32 | vertex of the pieces of their rows.
+        Number << 32 | vertex of each piece of their rows.
     control : int64 array, shape (CONTROL,)
         Zero at the start.
     """
@@ -116,20 +116,20 @@ else:
 
     @device
     def team_fence(mask):
-        """Let the threads of a team see what each of them wrote."""
+        """Make the writes of a team's threads visible to all of them."""
         cuda.syncwarp(mask)
 
 
 @device
 def _list(front, level, v):
-    """List a vertex among those that are activated in a level; once, whoever asks for it."""
+    """Add a vertex to the list of a level, once, however many threads call this."""
     if front.marks[v] != level and cuda.atomic.exch(front.marks, v, level) != level:
         front.lists[level & 1, cuda.atomic.add(front.control, LISTED + level % 3, 1)] = v
 
 
 @device
 def _seed(front, level, v, runs):
-    """Have a seed activated in those of ``runs`` runs in which it is not active."""
+    """Activate a seed in those of the first ``runs`` runs in which it is not active."""
     for word in range((runs + WORD - 1) // WORD):
         fresh = ~uint64(0) >> uint64(WORD - min(runs - WORD * word, int64(WORD)))
         fresh &= ~front.active[v, word]
@@ -140,7 +140,7 @@ def _seed(front, level, v, runs):
 
 @device
 def _activate(front, level, v, indptr, targets, rounds, totals):
-    """Note the runs in which a vertex is activated, what it counts in them, and the pieces of its row."""
+    """Record the runs in which a vertex is activated, add its weight to their totals, and list pieces of its row."""
     for word in range(front.active.shape[1]):
         fresh = front.fresh[level & 1, v, word]
         if fresh:
@@ -162,7 +162,7 @@ def _activate(front, level, v, indptr, targets, rounds, totals):
 
 @device
 def _reach(front, level, v, word, live):
-    """Have v activated in the next level in those of these runs in which it is not active."""
+    """Activate v in the next level, in those runs of ``live`` in which it is not active."""
     if live:
         live &= ~front.active[v, word]
         if live:
@@ -172,7 +172,7 @@ def _reach(front, level, v, word, live):
 
 @device
 def _read(edges, first, last, team, stage):
-    """Put the edges first … last - 1 on the stage, four for each thread of the team, with the last one repeated.
+    """Load the edges first … last - 1 into the stage, four per thread of the team; the last edge is repeated.
 
     Neighbouring threads read neighbouring edges.
     """
@@ -187,7 +187,7 @@ def _read(edges, first, last, team, stage):
 
 @device
 def _draw(front, level, u, call, width, place, stage, coins):
-    """Draw the coins of up to four edges of u in each run that activated it, and reach the heads of live ones."""
+    """Draw the coins of up to four edges of u in each run that activated it, and activate the heads of live edges."""
     heads, thresholds = stage.heads, stage.thresholds
     t0, t1, t2, t3 = thresholds[place], thresholds[place + 1], thresholds[place + 2], thresholds[place + 3]
     none = uint64(0)
@@ -195,7 +195,7 @@ def _draw(front, level, u, call, width, place, stage, coins):
         fresh = front.fresh[level & 1, u, word]
         if fresh:
             live0, live1, live2, live3 = none, none, none, none
-            # The threads of a team have the same runs; their edges are read once for all of these.
+            # The threads of a team have the same runs; their edges are read once for all of these runs.
             while fresh:
                 bit = fresh & (~fresh + uint64(1))
                 run = coins.first + WORD * word + cuda.popc(bit - uint64(1))
@@ -229,14 +229,16 @@ _words, _lists = "uint64[:, ::1]", "int32[:, ::1]"
     max_registers=REGISTERS,
 )
 def ic_together(edges, stages, seed, tag, first, size, front, values):
-    """Run the independent cascades first … first + len(values) - 1, all side by side; cooperative, any grid.
+    """Run the independent cascades first … first + len(values) - 1, all concurrently; cooperative, any grid.
 
-    Level by level, for all runs together, so that a row is read once a level whatever the runs in which its vertex was
-    activated. A team of ``size`` threads owns a piece of a row and reads neighbouring edges side by side; then each
-    thread owns four, makes a Philox call for each of these runs, and adds the runs in which an edge is live to its head
-    with one atomic operation a word. Then a thread owns a vertex that was activated, counts it in each run, and lists
-    the pieces of its row. Cost: one call for four out-edges of each activated vertex, 4 or 8 bytes read for an edge and
-    level, 8 a vertex and word to clear a round.
+    The runs advance level by level together, so a row is read once per level, in however many runs its vertex was
+    activated. A team of ``size`` threads owns a piece of a row and reads neighbouring edges together. Then each thread
+    owns four edges. It makes a Philox call for each run that activated the vertex, and adds the runs in which an edge
+    is live to its head with one atomic operation per word. In the next level, a thread owns an activated vertex, counts
+    it in each run, and lists the pieces of its row.
+
+    Cost: one call for four out-edges of each activated vertex; 4 or 8 bytes read per edge and level; 8 bytes per vertex
+    and word to clear a round.
 
     Parameters
     ----------
@@ -255,7 +257,7 @@ def ic_together(edges, stages, seed, tag, first, size, front, values):
     lane = cuda.threadIdx.x & 31
     mask = uint32(0xFFFFFFFF) >> uint32(32 - size) << uint32(lane - lane % size)
     team = Team(size, rank % size, 4 * (cuda.threadIdx.x - rank % size), mask)
-    # A line for each array: the simulator tells shared arrays apart by the line that makes them.
+    # One line per array: the simulator tells shared arrays apart by the line that creates them.
     stage = Stage(
         cuda.shared.array(STAGE, int32),
         cuda.shared.array(STAGE, uint32),
@@ -279,7 +281,7 @@ def ic_together(edges, stages, seed, tag, first, size, front, values):
         coins = Coins(seed, tag + (stage_rounds[number] << 8), first)
         for j in range(stage_starts[number] + rank, stage_starts[number + 1], members):
             _seed(front, level, int64(seeds[j]), runs)
-        # Level by level until the spreads run dry.
+        # Level by level until no vertex is activated.
         listed = int64(1)
         while listed > 0:
             grid.sync()
