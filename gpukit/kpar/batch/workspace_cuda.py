@@ -86,7 +86,7 @@ class Workspaces:
         return teams, blocks, slots_per_team
 
     def teams(self, queries: int, shape: Shape) -> tuple[int, int]:
-        """Return how many teams there should be for so many queries, and the slots of each, whatever the GPU holds."""
+        """Return the preferred numbers of teams and slots per team for ``queries`` queries, whatever the GPU holds."""
         alone = max(1, AT_WORK // max(1, self.n))
         teams, slots_per_team = alone, 1
         if self.n > LARGE and queries >= GROUP_SIZE * GROUPS and shape.slots_per_team != 1:

@@ -1,4 +1,4 @@
-"""The index of inverted random walks (section 3.3 of the paper): how many walks, and the doubled CSR of their ends."""
+"""The index of inverted random walks (section 3.3 of the paper): numbers of walks, and a doubled CSR of their ends."""
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
