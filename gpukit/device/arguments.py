@@ -1,4 +1,4 @@
-"""Arrays as launches hand them to kernels."""
+"""Arrays in the form in which launches pass them to kernels."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ _kinds: dict[tuple[np.dtype, int], str] = {}
 
 
 def kind_of(dtype: np.dtype, ndim: int) -> str:
-    """Return the type of an array in C's order, as :mod:`gpukit.device.kernels` writes it, always the same object."""
+    """Return the type of an array in C order, as :mod:`gpukit.device.kernels` writes it; always the same object."""
     known = _kinds.get((dtype, ndim))
     if known is None:
         name = "boolean" if dtype == np.bool_ else dtype.name
@@ -20,17 +20,16 @@ def kind_of(dtype: np.dtype, ndim: int) -> str:
 class View:
     """The array of a :class:`gpukit.device.arrays.Buffer` for :func:`gpukit.device.launch.launch`.
 
-    It is none of the arrays that the host works with, in the simulator neither: what asks it for a length or an element
-    fails there, too.
+    It is not an array for the host, even in the simulator: its length and elements are not accessible.
 
     Attributes
     ----------
     array : cupy or numpy array
     kind : str or None
-        Of :func:`kind_of`; None for an array in another order.
+        Result of :func:`kind_of`; None for an array in another order.
     words : tuple of int
-        How kernels take the array, laid out once, not for each launch: two words that are 0, elements, bytes of an
-        element, address, shape, strides. None for an array of the simulator.
+        The array as a kernel parameter, packed once, not for each launch: two words that are 0, elements, bytes per
+        element, address, shape, strides. Empty for an array of the simulator.
     """
 
     __slots__ = ("array", "kind", "words")

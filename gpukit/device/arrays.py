@@ -1,4 +1,4 @@
-"""Arrays on a GPU: CuPy allocates and keeps the memory, kernels read it; NumPy stands in under the simulator."""
+"""Arrays on a GPU: CuPy allocates and caches the memory, and kernels read it; the simulator uses NumPy."""
 
 import gc
 import math
@@ -25,25 +25,25 @@ else:
 
         xp, OutOfMemory = cupy, cupy.cuda.memory.OutOfMemoryError
     except ModuleNotFoundError:
-        # Kernels can be compiled without it; `gpukit.device.select.package_problem` keeps work away.
+        # Kernels can be compiled without CuPy; `gpukit.device.select.package_problem` prevents GPU work.
         xp, OutOfMemory = None, MemoryError
 
 
 DEVICE_TO_HOST = 2
-"""The kind of such a copy, for CUDA."""
+"""CUDA's constant for this kind of copy."""
 
 
 class Buffer:
-    """An array on the current GPU that kernels take, and that can be replaced by a larger one.
+    """An array on the current GPU, for kernels, that can be replaced by a larger one.
 
     Parameters
     ----------
     source : array, or shape
-        What to copy to the device (an array there is taken as it is), or the shape to make.
+        Array to copy to the device (a device array is used as it is), or the shape of a new one.
     dtype : dtype, optional
-        Type of a made array.
+        Type of a new array.
     fill : int, optional
-        Value of every element of a made array; undefined if not given.
+        Value of every element of a new array; undefined if not given.
 
     Attributes
     ----------
@@ -55,12 +55,12 @@ class Buffer:
 
     def __init__(self, source: Any, dtype: Any = None, fill: int | None = None) -> None:
         if hasattr(source, "dtype"):
-            # There is nothing to copy, and a copy of nothing costs as much as one of a page.
+            # Copying an empty array costs as much as copying a page.
             self._set(xp.asarray(source) if source.size else xp.empty(source.shape, source.dtype))
         elif fill is None:
             self._set(xp.empty(source, dtype))
         elif fill == 0:
-            self._set(xp.zeros(source, dtype))  # without a kernel
+            self._set(xp.zeros(source, dtype))  # this launches no kernel
         else:
             self._set(xp.full(source, fill, dtype))
 
@@ -70,7 +70,7 @@ class Buffer:
 
     @property
     def view(self) -> Any:
-        """The array for kernels, the same :class:`View` until another array takes its place."""
+        """The array for kernels, the same :class:`View` until another array replaces it."""
         if self._view is None:
             self._view = View(self.array)
         return self._view
@@ -79,9 +79,9 @@ class Buffer:
         return len(self.array)
 
     def reserve(self, length: int, keep: int, capacity: int | None = None) -> None:
-        """Make room for ``length`` elements, keeping the first ``keep``; if it grows, for more, up to ``capacity``.
+        """Make room for ``length`` elements, keeping the first ``keep``; a growing array gets up to ``capacity``.
 
-        Without anything to keep, the old array is gone before the new one is made.
+        If nothing is kept, the old array is freed before the new one is allocated.
         """
         if length > len(self.array):
             size = max(length, min(2 * len(self.array), length + (1 << 26) if capacity is None else capacity))
@@ -93,7 +93,7 @@ class Buffer:
                 self._renew(size)
 
     def _renew(self, length: int) -> None:
-        """Take another array, once the old one is gone; an empty one if there is no room."""
+        """Replace the array by a new one after freeing the old one; by an empty one if there is no room."""
         dtype = self.array.dtype
         self.array = self._view = None
         try:
@@ -103,13 +103,13 @@ class Buffer:
             raise
 
     def load(self, values: np.ndarray) -> None:
-        """Copy values from host memory to the first elements; what was there need not be kept if there is no room."""
+        """Copy values from host memory to the first elements; old elements are lost if the array has to grow."""
         if len(values) > len(self.array):
             self._renew(max(len(values), 2 * len(self.array)))
         self.write(0, values)
 
     def write(self, first: int, values: np.ndarray) -> None:
-        """Copy values from host memory to the elements from number ``first`` on, for which there is room."""
+        """Copy values from host memory to the elements from ``first`` on; the array must have room."""
         target = self.array[first : first + len(values)]
         if xp is np:
             target[:] = values
@@ -122,7 +122,7 @@ class Buffer:
 
 
 def copy_of(array: Any) -> Any:
-    """Return a copy of a contiguous array of the current GPU, made by the driver without a kernel of CuPy's."""
+    """Return a copy of a contiguous array of the current GPU, made by the driver without a CuPy kernel."""
     if xp is np:
         return array.copy()
     copy = xp.empty_like(array)
@@ -131,14 +131,14 @@ def copy_of(array: Any) -> Any:
 
 
 def on_host(array: Any) -> np.ndarray:
-    """Return a copy of an array of the GPU in host memory."""
+    """Return a copy of a GPU array in host memory."""
     return array.copy() if xp is np else array.get()
 
 
 def begin_to_read(*arrays: Any) -> Callable[[], list[np.ndarray]]:
-    """Begin to copy contiguous arrays of the current GPU to host memory; return what waits for that, and for no more.
+    """Start to copy contiguous arrays of the current GPU to host memory; return a function that waits for the copies.
 
-    It returns the copies. What the GPU is given meanwhile is not waited for.
+    That function returns the copies. It does not wait for work given to the GPU after this call.
     """
     if xp is np:
         copies = [array.copy() for array in arrays]
@@ -161,7 +161,7 @@ def begin_to_read(*arrays: Any) -> Callable[[], list[np.ndarray]]:
 
 
 def for_launch(group: Any) -> Any:
-    """Return a tuple, named or not, as kernels take it: buffers, and copies of arrays, as views; the rest as it is."""
+    """Return a tuple as an argument of kernels: buffers, and copies of arrays, as views; other values unchanged."""
     values = [Buffer(one) if isinstance(one, np.ndarray | xp.ndarray) else one for one in group]
     views = [one.view if isinstance(one, Buffer) else one for one in values]
     return group._make(views) if hasattr(group, "_make") else tuple(views)
@@ -174,18 +174,18 @@ def on_gpu(gpu: int) -> Iterator[None]:
         yield
         return
     with xp.cuda.Device(gpu):
-        xp.cuda.runtime.setDevice(gpu)  # CuPy does so only for another GPU; a thread that is new has no context yet
+        xp.cuda.runtime.setDevice(gpu)  # CuPy does this only when the GPU changes; a new thread has no context yet
         yield
 
 
 def synchronise(gpu: int) -> None:
-    """Wait until a GPU has done what it was given."""
+    """Wait until a GPU has finished all work given to it."""
     if xp is not np:
         xp.cuda.Device(gpu).synchronize()
 
 
 def wait_for_gpu() -> None:
-    """Wait until the current GPU has done what it was given, on all its streams."""
+    """Wait until the current GPU has finished all work given to it, on all its streams."""
     if xp is not np:
         xp.cuda.runtime.deviceSynchronize()
 
@@ -199,7 +199,7 @@ def copy(target: Any, source: Any) -> None:
 
 
 def limit_memory(size: int | None, gpus: Sequence[int]) -> None:
-    """Take no more than so many bytes of the memory of each of these GPUs from now on; None: as many as are free."""
+    """Limit the memory to take of each of these GPUs to ``size`` bytes from now on; None: as much as is free."""
     gpu_limit[:] = [] if size is None else [size]
     if xp is np:
         return
@@ -210,7 +210,7 @@ def limit_memory(size: int | None, gpus: Sequence[int]) -> None:
 
 
 beyond_pool: dict[int, tuple[tuple[int, int], ...]] = {}
-"""Memory of GPUs that is not of CuPy's pool: GPU and bytes of each part of an array, by its address."""
+"""GPU memory outside CuPy's pool: the GPU and bytes of each part of an array, by the array's address."""
 
 
 def _beyond_pool(gpu: int) -> int:
@@ -218,16 +218,16 @@ def _beyond_pool(gpu: int) -> int:
 
 
 def limit_pool(gpu: int) -> None:
-    """Have CuPy's pool take no more of a GPU than the limit leaves beside what is not the pool's."""
+    """Limit CuPy's pool on a GPU to the part of the limit that memory outside the pool leaves."""
     with xp.cuda.Device(gpu):
-        size = max(1, gpu_limit[0] - _beyond_pool(gpu)) if gpu_limit else 0  # 0 is no limit
+        size = max(1, gpu_limit[0] - _beyond_pool(gpu)) if gpu_limit else 0  # 0 means no limit
         xp.get_default_memory_pool().set_limit(size=size)
 
 
 def _tidied(size: int) -> Any:
-    """Allocate; where a limit forbids it, after what the pool only keeps, and then garbage, were given back.
+    """Allocate; if a limit forbids it, first free unused blocks of the pool, then also garbage.
 
-    CuPy does so itself where the GPU is full, but not at a limit.
+    CuPy does this itself when the GPU is full, but not at a limit.
     """
     pool = xp.get_default_memory_pool()
     for attempt in range(2):
@@ -241,11 +241,11 @@ def _tidied(size: int) -> Any:
 
 
 def free_memory(*, tidied: bool = False) -> int:
-    """Return the bytes that can still be allocated on the current GPU, CuPy's own pool included.
+    """Return the bytes that can still be allocated on the current GPU, including CuPy's pool.
 
-    Within a limit, the gaps that the pool keeps in blocks of which a part is used are none of them. ``tidied``: blocks
-    that it only keeps are given back, so that small arrays take no part of one that a large array needs; and garbage is
-    collected first where more is taken than is free, which costs a tenth of a second.
+    With a limit, gaps in partly used blocks of the pool do not count. ``tidied``: unused blocks are freed first, so
+    that small arrays do not split a block that a large array needs. If more memory is taken than is free, garbage is
+    also collected, which costs a tenth of a second.
     """
     if xp is np:
         return min([1 << 30, *gpu_limit])
@@ -267,17 +267,17 @@ def used_memory() -> int:
 
 
 class Far(Buffer):
-    """An array beyond the pool of the current GPU, whose kernels read it through a bus; others may read it, too."""
+    """An array outside the pool of the current GPU, which its kernels read through a bus; other GPUs may read it."""
 
     __slots__ = ()
 
     def _map(self, ptr: int, memory: Any, shape: tuple[int, ...], dtype: Any) -> None:
-        """Take an array at an address, for the current GPU; ``memory`` is kept as long as it is used."""
+        """Refer to an array at an address, for the current GPU; ``memory`` stays alive as long as the array is used."""
         owner = xp.cuda.UnownedMemory(ptr, math.prod(shape) * dtype.itemsize, memory, xp.cuda.runtime.getDevice())
         self._set(xp.ndarray(shape, dtype, xp.cuda.MemoryPointer(owner, 0)))
 
     def here(self) -> "Far":
-        """Return the same array for the GPU that is current now."""
+        """Return the same array for the current GPU."""
         again, array = Far.__new__(type(self)), self.array
         if xp is np:
             again._set(array)
@@ -289,15 +289,15 @@ class Far(Buffer):
 class Pinned(Far):
     """An array in host memory that the current GPU's kernels read through the bus.
 
-    Its pages are locked where they are, and nobody may change it meanwhile. Where they cannot be, as another array on
-    them is already, it is copied to memory that can.
+    Its pages are locked in place, and nobody may change it meanwhile. If they cannot be locked, because another array
+    on the same pages is locked already, the array is copied to memory that can.
 
     Parameters
     ----------
     array : array
         In host memory.
     gpus : sequence of int
-        CUDA device numbers, whose kernels read it; the current GPU if there are none.
+        CUDA device numbers of the GPUs whose kernels read it; the current GPU if empty.
     """
 
     __slots__ = ()
@@ -316,7 +316,7 @@ class Pinned(Far):
 
 
 class _Locked:
-    """Keeps an array, and its pages locked for all GPUs; without a flag they are so for the current one alone."""
+    """Keeps an array alive and its pages locked for all GPUs; CUDA locks pages for only the current GPU by default."""
 
     def __init__(self, array: np.ndarray, gpus: Sequence[int]) -> None:
         for_all, mapped = 1, 2
@@ -326,7 +326,7 @@ class _Locked:
 
 
 def _locked(array: np.ndarray, gpus: Sequence[int]) -> _Locked | None:
-    """Lock the pages of an array; None where it cannot be, also after garbage that may hold them was collected."""
+    """Lock the pages of an array; None if this fails even after a collection of garbage that may hold the lock."""
     for attempt in range(2):
         try:
             return _Locked(array, gpus)
@@ -337,28 +337,28 @@ def _locked(array: np.ndarray, gpus: Sequence[int]) -> _Locked | None:
 
 
 def _unlock(array: np.ndarray, gpus: Sequence[int]) -> None:
-    with suppress(Exception):  # at the end of the process the driver may be gone
+    with suppress(Exception):  # the driver may be gone at the end of the process
         for gpu in gpus:
-            synchronise(gpu)  # a kernel may still read
+            synchronise(gpu)  # a kernel may still read the array
         xp.cuda.runtime.hostUnregister(array.ctypes.data)
 
 
 class Moment:
-    """When the current stream of the current GPU has done what it was given before :meth:`note`."""
+    """The time at which the current stream of the current GPU finishes the work given to it before :meth:`note`."""
 
     def __init__(self) -> None:
         self._event = xp.cuda.Event()
 
     def note(self) -> None:
-        """Let it be now."""
+        """Record the current point of the stream."""
         self._event.record()
 
     def wait(self) -> None:
-        """Wait for it."""
+        """Wait for this time."""
         self._event.synchronize()
 
     def since(self, other: "Moment") -> float:
-        """Wait for it, and return the seconds since another one."""
+        """Wait for this time, and return the seconds since another one."""
         self.wait()
         return 1e-3 * float(xp.cuda.get_elapsed_time(other._event, self._event))
 
@@ -368,9 +368,9 @@ _streams: dict[int, Any] = {}
 
 
 def side_stream() -> Any:
-    """Return a context in which work of the current GPU waits for what it was given so far, not for what follows.
+    """Return a context whose work on the current GPU waits for all work given so far, but not for later work.
 
-    There is one such stream a GPU, since CuPy keeps memory that was freed for the stream that it was made for.
+    There is one such stream per GPU, because CuPy reuses freed memory only on the stream that it was allocated for.
     """
     if xp is np:
         return nullcontext()
@@ -382,7 +382,7 @@ def side_stream() -> Any:
 
 
 def join_side_stream() -> None:
-    """Let what the current GPU is given from now on wait for what :func:`side_stream`, if there is one, was given."""
+    """Let later work of the current GPU wait for the work given to :func:`side_stream`, if there is such a stream."""
     stream = _streams.get(xp.cuda.runtime.getDevice()) if xp is not np else None
     if stream is not None:
         xp.cuda.get_current_stream().wait_event(stream.record())
@@ -392,7 +392,7 @@ def join_side_stream() -> None:
 def _attribute(gpu: int, name: str) -> int:
     from cuda.bindings import driver
 
-    driver.cuInit(0)  # CuPy may not have needed it yet
+    driver.cuInit(0)  # CuPy may not have done this yet
     status, value = driver.cuDeviceGetAttribute(getattr(driver.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}"), gpu)
     if int(status) != 0:
         raise DeviceError(f"the driver says nothing of GPU {gpu}: {status.name}; see `gpukit doctor`")
@@ -400,7 +400,7 @@ def _attribute(gpu: int, name: str) -> int:
 
 
 def device_attribute(name: str) -> int:
-    """Return a number that the driver says of the current GPU, as ``MULTIPROCESSOR_COUNT``."""
+    """Return an attribute of the current GPU from the driver, such as ``MULTIPROCESSOR_COUNT``."""
     return _attribute(xp.cuda.runtime.getDevice(), name)
 
 
@@ -410,17 +410,17 @@ def shared_memory() -> int:
 
 
 def multiprocessors() -> int:
-    """Return how many multiprocessors the current GPU has."""
+    """Return the number of multiprocessors of the current GPU."""
     return device_attribute("MULTIPROCESSOR_COUNT")
 
 
 def resident_blocks(block: int, registers: int) -> int:
-    """Return how many blocks of a kernel the current GPU holds at once, by threads and registers.
+    """Return the number of blocks of a kernel that the current GPU holds at once, by threads and registers.
 
     Parameters
     ----------
     block, registers : int
-        Threads of a block, and the registers each may take.
+        Threads of a block, and the registers of each thread.
     """
     per = min(
         device_attribute("MAX_THREADS_PER_MULTIPROCESSOR") // block,

@@ -3,8 +3,8 @@
     python -m gpukit.device.build                                         # all architectures, into gpukit/kernels
     python -m gpukit.device.build --architecture sm_90 --only kpar        # one, and only modules named so
 
-An archive that fits the sources stays as it is. It needs the extra ``build-kernels``. Each module is compiled in a
-process of its own, in the same order and with the same hash seed, so that the same sources and compilers give the same
+An archive that fits the sources stays unchanged. The program needs the extra ``build-kernels``. Each module is compiled
+in its own process, in the same order and with the same hash seed, so the same sources and compilers give the same
 bytes.
 """
 
@@ -33,24 +33,24 @@ NAMES = {**{name_of(one): one for one in ARCHITECTURES}, PORTABLE: ARCHITECTURES
 _numbers = count()
 
 LAST_LINES = 5
-"""Of what a compiling process says when it fails."""
+"""Number of lines that are shown of a failed compiling process's messages."""
 
 
 def compiled(signature: Signature, capability: Capability, output: str, **options: Any) -> bytes:
-    """Return what the compiler makes of a kernel's source and a list of types.
+    """Return the compiler's output for a kernel's source and a list of types.
 
-    Another compiler would take the place of this function.
+    Another compiler would replace this function.
 
     Parameters
     ----------
     signature : Signature
-        Of a module that was imported after :func:`gpukit.device.kernels.begin_to_compile`.
+        A signature from a module that was imported after :func:`gpukit.device.kernels.begin_to_compile`.
     capability : pair of int
         Compute capability.
     output : str
-        ``ptx``, or ``ltoir`` for what the linker optimises and makes machine code of.
+        ``ptx``, or ``ltoir`` for the linker's intermediate code, which it optimises and turns into machine code.
     **options
-        Of ``numba.cuda.compile``, as ``lineinfo``.
+        Options of ``numba.cuda.compile``, such as ``lineinfo``.
     """
     from numba.cuda import codegen, dispatcher
 
@@ -61,8 +61,9 @@ def compiled(signature: Signature, capability: Capability, output: str, **option
     def number(library: Any) -> int:
         return library.__dict__.setdefault("number", next(_numbers))
 
-    # The compiler asks a GPU that is here for its compute capability, for functions that a kernel calls, and puts the
-    # code of these in an order that depends on where it lies in memory. It has no public way to say either.
+    # The compiler queries a GPU of this machine, if any, for its compute capability, for the functions that a kernel
+    # calls. It also orders the code of these functions by their memory addresses. It has no public way to change
+    # either.
     dispatcher.get_current_device = lambda: Device
     codegen.CUDACodeLibrary.__hash__ = number
     types = tuple(type_of(one) for one in signature.types)
@@ -73,7 +74,7 @@ def compiled(signature: Signature, capability: Capability, output: str, **option
 
 
 def linked(signature: Signature, code: bytes, capability: Capability, **options: Any) -> bytes:
-    """Return the machine code that the linker makes of what :func:`compiled` returned; options are the linker's."""
+    """Return the machine code that the linker makes from the output of :func:`compiled`; options are the linker's."""
     from cuda.core import Linker, LinkerOptions, ObjectCode
 
     text = b".entry" in code
@@ -89,7 +90,7 @@ def linked(signature: Signature, code: bytes, capability: Capability, **options:
 
 
 def runtime() -> str:
-    """Return the path of the library that kernels whose blocks wait for one another are linked with."""
+    """Return the path of the library for linking kernels whose blocks wait for each other."""
     from cuda.pathfinder import find_static_lib
 
     return find_static_lib("cudadevrt")
@@ -105,15 +106,15 @@ def code_of(signature: Signature, architecture: str) -> Code:
             raise RuntimeError(f"{signature}: that blocks wait for one another is said by one of source and code alone")
     else:
         code = linked(signature, compiled(signature, capability, "ltoir"), capability)
-        found = set(re.findall(rb"\.nv\.constant0\.([\w$]+)\0", code))  # a section for each kernel
-    found = {one for one in found if signature.kernel.py_func.__name__.encode() in one}  # others are the runtime's
+        found = set(re.findall(rb"\.nv\.constant0\.([\w$]+)\0", code))  # one section per kernel
+    found = {one for one in found if signature.kernel.py_func.__name__.encode() in one}  # the rest are the runtime's
     if len(found) != 1:
         raise RuntimeError(f"{signature} became {len(found)} kernels, not one")
     return Code(found.pop().decode(), cooperative, code)
 
 
 def type_of(one: Any, module: str = "numba.types") -> Any:
-    """Return the compiler's type for a type of a declaration; ``module`` has its types."""
+    """Return the compiler's type for a type of a declaration; ``module`` contains the compiler's types."""
     types = importlib.import_module(module)
     if one is None:
         return types.Omitted(None)
@@ -138,47 +139,47 @@ def signatures_of(module: str) -> list[Signature]:
 
 
 def wanted(only: str = "") -> set[str]:
-    """Return the keys of all kernels, or of those of modules with this in their names, as the sources are now."""
+    """Return the current keys of all kernels, or of those in modules whose names contain ``only``."""
     return {store.key_of(one) for module in modules() if only in module for one in signatures_of(module)}
 
 
 def fit(path: Path, keys: set[str]) -> dict[str, Any]:
-    """Return what an archive is: its ``architecture``, its ``kernels``, and how many of them ``fit`` these keys."""
+    """Return an archive's ``architecture``, the number of its ``kernels``, and how many of them ``fit`` these keys."""
     found = store.keys(path)
     return {"architecture": path.stem, "kernels": len(found), "fit": len(found & keys)}
 
 
 def build(architectures: Sequence[str], folder: Path, only: str = "", jobs: int | None = None) -> None:
-    """Write the archives of these architectures; kernels that fit the sources are taken from those that are there.
+    """Write the archives of these architectures; kernels that fit the sources are taken from existing archives.
 
     Parameters
     ----------
     architectures : sequence of str
-        As ``sm_90``, and ``compute_75`` for PTX.
+        Such as ``sm_90``, or ``compute_75`` for PTX.
     folder : Path
-        Where they go.
+        Folder of the archives.
     only : str
-        Leave out modules without this in their names.
+        Leave out modules whose names do not contain this.
     jobs : int, optional
-        Modules to compile at a time; as many as there are processors if not given.
+        Modules to compile at a time; by default as many as there are processors.
 
     Raises
     ------
     RuntimeError
-        If a module was not compiled; the archives have the kernels of the others then.
+        If a module could not be compiled; the archives then contain the kernels of all other modules.
     """
     environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     keys = {one: {store.key_of(each) for each in signatures_of(one)} for one in modules() if only in one}
     asked = set[str]().union(*keys.values())
     architectures = [one for one in architectures if store.keys(store.archive(folder, one)) != asked]
-    # What there is of an archive stays, and modules are compiled of which some architecture lacks a kernel.
+    # Kernels in all archives stay; modules are compiled if some architecture lacks one of their kernels.
     there = set.intersection(asked, *(store.keys(store.archive(folder, one)) for one in architectures))
     chosen = [one for one, each in keys.items() if not each <= there]
     if chosen and architectures and not store.has_compiler():
         raise RuntimeError(
             "kernels are compiled with numba-cuda, which is not installed: install gpukit[build-kernels]"
         )
-    # The largest sources first: the last one to begin leaves the other processors idle.
+    # The largest sources first: a large one that begins last would leave the other processors idle.
     size = {one: (ROOT.parent / Path(*one.split("."))).with_suffix(".py").stat().st_size for one in chosen}
 
     with tempfile.TemporaryDirectory() as aside, ThreadPoolExecutor(jobs or os.cpu_count()) as pool:

@@ -1,7 +1,7 @@
-"""The control groups of this process, and what all of them together leave it.
+"""The limits of the control groups of this process.
 
-A batch system puts a job into a group of its own, often without a namespace: then /sys/fs/cgroup shows the groups of
-the whole machine, and only /proc/self/cgroup says which of them is ours. A limit of any group above it counts as well.
+A batch system puts a job into its own group, often without a namespace. Then /sys/fs/cgroup shows the groups of the
+whole machine, and only /proc/self/cgroup says which group is ours. Limits of all groups above it count as well.
 """
 
 import re
@@ -10,14 +10,14 @@ from pathlib import Path
 
 
 def free_memory(root: Path = Path("/")) -> int | None:
-    """Return the bytes that the memory limits leave, or None where there are none.
+    """Return the bytes that the memory limits leave, or None if there are no limits.
 
     Pages of files that the kernel can drop (``inactive_file``) do not count as used.
 
     Parameters
     ----------
     root : path
-        Where ``proc`` and ``sys`` lie; another folder in tests.
+        Folder with ``proc`` and ``sys``; another one in tests.
     """
     left = []
     for group in _groups("memory", root):
@@ -32,7 +32,7 @@ def free_memory(root: Path = Path("/")) -> int | None:
 
 
 def cpu_quota(root: Path = Path("/")) -> int | None:
-    """Return how many CPUs the quotas allow at a time, rounded up, or None where there are none."""
+    """Return the number of CPUs that the quotas allow, rounded up, or None if there are no quotas."""
     quotas = []
     for group in _groups("cpu", root):
         try:
@@ -45,7 +45,10 @@ def cpu_quota(root: Path = Path("/")) -> int | None:
 
 
 def _groups(controller: str, root: Path) -> Iterator[Path]:
-    """Yield the folder of this process's group and of each group above it, of version 2 and of a controller of 1."""
+    """Yield the folders of this process's group and of each group above it.
+
+    This covers version 2 and one controller of version 1.
+    """
     try:
         own = (root / "proc/self/cgroup").read_text().splitlines()
         mounts = (root / "proc/self/mountinfo").read_text().splitlines()
@@ -70,7 +73,7 @@ def _groups(controller: str, root: Path) -> Iterator[Path]:
         top = folder = root / mount.lstrip("/")
         try:
             folder = top / Path(place).relative_to(shown)
-        except ValueError:  # a container that shows its own group as the top
+        except ValueError:  # a container that shows its own group as the root
             pass
         yield folder
         while folder != top:
@@ -79,12 +82,12 @@ def _groups(controller: str, root: Path) -> Iterator[Path]:
 
 
 def _unescaped(path: str) -> str:
-    """Return a path of mountinfo, which writes spaces and their kin in octal."""
+    """Return a path of mountinfo, which escapes spaces and similar characters in octal."""
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), path)
 
 
 def _number(path: Path) -> int | None:
-    """Return the whole number in a file, or None: ``max``, no file."""
+    """Return the integer in a file, or None for ``max`` or a missing file."""
     try:
         return int(path.read_text())
     except (OSError, ValueError):

@@ -1,13 +1,14 @@
-"""Compiled functions, and when their compiled code is too old to be used.
+"""Compiled functions, and when their cached code is out of date.
 
-Numba keeps compiled code on disk, and takes it for current as long as the file of the function is what it was. But code
-of other files is inlined in it, and their constants are. Here the code counts as current as long as all sources are
-what they were that can be in it: those of the function's room and of the rooms below, since systems do not import each
+Numba caches compiled code on disk and treats it as current as long as the file of the function is unchanged. But that
+code contains inlined code, and constants, of other files. Here, cached code is current only as long as all sources that
+it can contain are unchanged: those of the function's room and of the rooms below, since systems do not import each
 other.
 
-What costs seconds of a first run: an array assigned to a slice, for which Numba compiles 37 functions that say what is
-wrong with slices that do not fit (a loop over the elements needs none); and a second kind of one argument, as a row's
-start that is int64 here and uint32 there. Two processes compile twice as fast as one (:func:`compile_concurrently`).
+Two things cost seconds in a first run. One is the assignment of an array to a slice: Numba compiles 37 functions for
+the error messages on unequal lengths (a loop over the elements needs none). The other is a second type for the same
+argument, such as a row's start that is int64 in one call and uint32 in another. Two processes compile twice as fast as
+one (:func:`compile_concurrently`).
 """
 
 import hashlib
@@ -29,7 +30,7 @@ from gpukit.device.select import NO_JIT
 from gpukit.errors import InputError, UsageError
 
 BELOW = ("device", "evaluate", "graph", "worlds")
-"""The rooms that others import."""
+"""The rooms that other rooms import."""
 
 _log = logging.getLogger("gpukit")
 
@@ -39,16 +40,16 @@ NO_PLACE = (
 )
 
 _kept: dict[Callable, bool] = {}
-"""The functions that :func:`njit` compiles, and whether their code is kept on disk."""
+"""The functions that :func:`njit` compiles, and whether their code is cached on disk."""
 
 _reported: list[str] = []
-"""What a process compiled first."""
+"""The first function that this process compiled."""
 
 _concurrent: list[str] = []
-"""What other processes shall call once this one compiles."""
+"""Functions that other processes will call once this process compiles."""
 
 _helpers: list[subprocess.Popen[bytes]] = []
-"""Those that were started."""
+"""The processes that were started for this."""
 
 _NULL = subprocess.DEVNULL
 
@@ -57,7 +58,7 @@ _PACKAGE = Path(__file__).parents[1]
 
 @cache
 def stamp(room: str) -> str:
-    """Return a digest of the sources of a room of the package and of those below it.
+    """Return a digest of the sources of a room of the package and of the rooms below it.
 
     ``papers`` may import every room.
     """
@@ -67,7 +68,7 @@ def stamp(room: str) -> str:
 
 @cache
 def _stamp_alone(room: str) -> str:
-    """Return a digest of the sources of a room alone, which are read once a process."""
+    """Return a digest of the sources of one room, read once per process."""
     digest = hashlib.sha256()
     for path in sorted((_PACKAGE / room).rglob("*.py")):
         digest.update(f"{path.relative_to(_PACKAGE)}\n".encode())
@@ -76,17 +77,18 @@ def _stamp_alone(room: str) -> str:
 
 
 def compile_concurrently(function: str, first: Any) -> None:
-    """Have another process call a function, ``module:name``, as soon as it is seen that something must be compiled.
+    """Make another process call a function, ``module:name``, as soon as something has to be compiled.
 
-    What the function calls is then compiled while this process does other work: Numba compiles one function at a time
-    in a process. Nothing is started where the code is there.
+    The functions that it calls are then compiled while this process does other work: Numba compiles one function at a
+    time in a process. Nothing is started if the code is cached.
 
     Parameters
     ----------
     function : str
-        What to call.
+        The function to call.
     first : compiled function
-        One that is compiled then. If no file has code of it the process starts at once, else when this one compiles.
+        One of the functions that are compiled then. If it has no cached code, the process starts at once, otherwise
+        when this process compiles.
     """
     _concurrent.append(function)
     place = Path(first.stats.cache_path or os.devnull)
@@ -95,7 +97,7 @@ def compile_concurrently(function: str, first: Any) -> None:
 
 
 def _begin_to_compile(function: Callable) -> None:
-    """Say, once in a process, that it compiles, and what first; and let another one help."""
+    """Log, once per process, that it compiles, and the first function; and start the other processes."""
     kept = _kept.get(function, True)
     if not _reported:
         _reported.append(f"{function.__module__}.{function.__name__}")
@@ -108,16 +110,16 @@ def _begin_to_compile(function: Callable) -> None:
 
 
 def _start_helpers(kept: bool) -> None:
-    """Start the processes that were asked for, if there are processors, and code is kept where this one finds it."""
+    """Start the requested processes, if there are processors, and if code is cached where this process finds it."""
     while _concurrent and kept and numba.config.NUMBA_NUM_THREADS > 1:
         module, name = _concurrent.pop().split(":")
         command = [sys.executable, "-P", "-c", f"from {module} import {name}; {name}()"]
-        with suppress(OSError):  # then this process does it all
+        with suppress(OSError):  # on failure, this process does all the work
             _helpers.append(subprocess.Popen(command, stdin=_NULL, stdout=_NULL, stderr=_NULL))
 
 
 def _listen() -> None:
-    """Have Numba call :func:`_begin_to_compile` before it compiles a function ("Event API" in its manual)."""
+    """Make Numba call :func:`_begin_to_compile` before it compiles a function ("Event API" in its manual)."""
     from numba.core import event
 
     class Listener(event.Listener):
@@ -132,18 +134,18 @@ def _listen() -> None:
     event.register("numba:compile", Listener())
 
 
-with suppress(ImportError, AttributeError):  # Numba compiles all the same
+with suppress(ImportError, AttributeError):  # without the listener, Numba compiles as well
     _listen()
 
 
 def _room(function: Callable) -> str:
-    """Return the room of the package that a function is in; an empty text for a function elsewhere."""
+    """Return the room of the package that contains a function; an empty string for a function elsewhere."""
     path = Path(function.__code__.co_filename)
     return path.relative_to(_PACKAGE).parts[0] if path.is_relative_to(_PACKAGE) else ""
 
 
 _private: Any = None
-"""The module that uses private parts of Numba; None where its public interface must do."""
+"""The module that uses private parts of Numba; None if the public interface is used."""
 
 
 def _say_plain(reason: object) -> None:
@@ -162,12 +164,12 @@ try:
     if os.environ.get("GPUKIT_PLAIN_NUMBA", "0") not in ("", "0"):
         raise ImportError("GPUKIT_PLAIN_NUMBA is set")
     _private = import_module("gpukit.device.numba_private")
-except Exception as error:  # of whatever a later version of Numba does
+except Exception as error:  # any error that a later version of Numba may raise
     _say_plain(error)
 
 
 def _plain(function: Callable, options: dict[str, Any]) -> tuple[Any, bool]:
-    """Return a function that Numba compiled by its public interface, and whether its code is kept."""
+    """Return a function compiled through Numba's public interface, and whether its code is cached."""
     folder = _folder(_room(function))
     if folder is not None:
         before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
@@ -176,7 +178,7 @@ def _plain(function: Callable, options: dict[str, Any]) -> tuple[Any, bool]:
             if Path(compiled.stats.cache_path).is_relative_to(folder):
                 return compiled, True
         except (AttributeError, RuntimeError):
-            pass  # Numba finds no place, or says nothing of it
+            pass  # Numba finds no folder, or does not report it
         finally:
             numba.config.CACHE_DIR = before
     return numba.njit(**options)(function), False
@@ -184,9 +186,10 @@ def _plain(function: Callable, options: dict[str, Any]) -> tuple[Any, bool]:
 
 @cache
 def _folder(room: str) -> Path | None:
-    """Return where Numba keeps code of a room by its public interface; None if there is no place.
+    """Return the folder where Numba caches code of a room through its public interface; None if there is none.
 
-    To Numba code is current while the file of its function is what it was. So each state of the sources has a folder.
+    Numba treats code as current while the file of its function is unchanged. So each state of the sources has its own
+    folder.
     """
     caches = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     for place in filter(None, (numba.config.CACHE_DIR, _PACKAGE / "__pycache__", f"{caches}/numba")):
@@ -199,13 +202,13 @@ def _folder(room: str) -> Path | None:
 
 
 def _check_environment() -> None:
-    """Check what the environment asks of Numba; raises UsageError."""
+    """Check the settings for Numba in the environment; raises UsageError."""
     if numba.config.DISABLE_JIT:
         raise UsageError(NO_JIT)
     asked = [name for name in ("NUMBA_THREADING_LAYER", "NUMBA_THREADING_LAYER_PRIORITY") if os.environ.get(name)]
     if asked:
         try:
-            numba.get_num_threads()  # starts them
+            numba.get_num_threads()  # starts the threads
         except ValueError as error:
             said = " ".join(str(error).split()).rstrip(".")
             raise UsageError(f"{said}; change or unset {' and '.join(asked)}") from error
@@ -215,14 +218,14 @@ _check_environment()
 
 
 def njit(function: Callable | None = None, /, **options: Any) -> Any:
-    """Compile a function for the CPU: ``numba.njit``, cached, and without the interpreter's lock.
+    """Compile a function for the CPU: ``numba.njit``, cached, and without the global interpreter lock.
 
     Parameters
     ----------
     function : callable
-        What is decorated, where there are no options.
+        The decorated function, if there are no options.
     **options
-        Those of ``numba.njit``.
+        Options of ``numba.njit``.
     """
     if function is None:
         return lambda one: njit(one, **options)
@@ -239,7 +242,7 @@ def njit(function: Callable | None = None, /, **options: Any) -> Any:
 
 
 def check_place() -> None:
-    """Check that compiled code can be kept; raises InputError."""
+    """Check that compiled code can be cached; raises InputError."""
     njit(check_place)
     if not _kept[check_place]:
         raise InputError(NO_PLACE)

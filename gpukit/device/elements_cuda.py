@@ -1,4 +1,4 @@
-"""Small steps over all elements of an array, as kernels: CuPy would compile each of its own when it is first needed."""
+"""Kernels for simple operations on all elements of an array: CuPy would compile each of its own at the first use."""
 
 from typing import Any
 
@@ -11,22 +11,22 @@ from gpukit.device.launch import launch
 from gpukit.device.prefix_sum_cuda import add_up
 
 BLOCK = 256 if xp is not np else 8
-"""Threads of a block; few in the simulator, where each is slow."""
+"""Threads of a block; few in the simulator, where threads are slow."""
 
 BLOCKS = 8
-"""Blocks for each multiprocessor."""
+"""Blocks per multiprocessor."""
 
 
 @kernel(("int32[::1]", "int64"))
 def _fill(array, value):
-    """Give all elements a value; any grid. A thread writes each ``gridsize``-th element."""
+    """Set all elements to a value; any grid. A thread owns every ``gridsize``-th element."""
     for i in range(cuda.grid(1), len(array), cuda.gridsize(1)):
         array[i] = int32(value)
 
 
 @kernel(("float64[::1]", "float64", "int32[::1]"))
 def _round_up(values, scale, out):
-    """Write ⌈value · scale⌉ of each value; any grid. A thread reads and writes each ``gridsize``-th element."""
+    """Write ⌈value · scale⌉ of each value; any grid. A thread owns every ``gridsize``-th element."""
     for i in range(cuda.grid(1), len(values), cuda.gridsize(1)):
         scaled = values[i] * scale
         whole = int64(scaled)
@@ -35,7 +35,7 @@ def _round_up(values, scale, out):
 
 @kernel(("uint8[::1]", "int64", "int64[::1]"))
 def _count(flags, each, counts):
-    """Count the flags that are set; a block owns ``each`` of them, and adds to its element of ``counts``."""
+    """Count the flags that are set; a block owns ``each`` flags, and adds to its element of ``counts``."""
     first, found = cuda.blockIdx.x * each, int64(0)
     for i in range(first + cuda.threadIdx.x, min(first + each, len(flags)), cuda.blockDim.x):
         found += flags[i]
@@ -44,10 +44,10 @@ def _count(flags, each, counts):
 
 @kernel(("uint8[::1]", "int64", "int64[::1]", "int64[::1]"))
 def _place(flags, each, starts, out):
-    """Write the places of the flags that are set, in order; a block owns ``each`` flags.
+    """Write the positions of the flags that are set, in order; a block owns ``each`` flags.
 
-    ``starts`` has the number of flags set before those of a block. A block reads a flag per thread at a time, and adds
-    them up in shared memory: 1 byte read per flag, 8 written per one that is set.
+    ``starts`` has the number of flags set before each block's part. A block reads one flag per thread at a time, and
+    adds them up in shared memory: 1 byte read per flag, 8 written per flag that is set.
     """
     sums = cuda.shared.array(BLOCK, int32)
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
@@ -72,14 +72,14 @@ def filled(size: int, value: int) -> Buffer:
 
 
 def rounded_up(values: Buffer, scale: float) -> Buffer:
-    """Return ⌈value · scale⌉ of each value (float64, at least 0), as int32, in which the results have room."""
+    """Return ⌈value · scale⌉ of each value (float64, at least 0), as int32; the results must fit."""
     array = Buffer(len(values), np.int32)
     launch(_round_up, _grid(len(values)), BLOCK, values.view, scale, array.view)
     return array
 
 
 def nonzero(flags: Buffer) -> Buffer:
-    """Return the places of the flags (uint8, 0 or 1) that are 1, as int64, in order."""
+    """Return the positions of the flags (uint8, 0 or 1) that are 1, as int64, in order."""
     grid = _grid(len(flags))
     each = -(-len(flags) // grid)
     counts = Buffer(grid, np.int64, 0)
@@ -93,5 +93,5 @@ def nonzero(flags: Buffer) -> Buffer:
 
 
 def _grid(size: int) -> int:
-    """Return how many blocks share so many elements."""
+    """Return the number of blocks for ``size`` elements."""
     return max(1, min(-(-size // BLOCK), 2 if xp is np else BLOCKS * multiprocessors()))

@@ -1,4 +1,4 @@
-"""Taking turns with other processes, by a lock on a file."""
+"""Mutual exclusion between processes, by a lock on a file."""
 
 import fcntl
 import os
@@ -7,20 +7,20 @@ from contextlib import suppress
 from pathlib import Path
 
 PATIENCE_S = 60.0
-"""Longer than anything takes to compile; then a process goes on without its turn."""
+"""Longer than any compilation takes; after that a process continues without the lock."""
 
 _LOOK_S = 0.02
 
 
-class FileLock:
-    """A turn that one process at a time has; it passes on when a process ends, however that is.
+class Turn:
+    """A lock that one process at a time holds; it is released when the process ends, however it ends.
 
-    Where a file system knows no locks, nobody waits.
+    On a file system without locks, nobody waits.
 
     Parameters
     ----------
     path : Path
-        The file, which is made when a turn is first taken, and stays.
+        The lock file, created when the lock is first taken, and never removed here.
     """
 
     def __init__(self, path: Path) -> None:
@@ -28,7 +28,7 @@ class FileLock:
         self._file: int | None = None
 
     def take(self) -> None:
-        """Wait for the turn."""
+        """Wait for the lock and take it."""
         self.pass_on()
         with suppress(OSError):
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
@@ -42,7 +42,7 @@ class FileLock:
                 return
 
     def pass_on(self) -> None:
-        """Give the turn back, if this process has it."""
+        """Release the lock, if this process holds it."""
         if self._file is not None:
             os.close(self._file)
             self._file = None

@@ -1,13 +1,13 @@
-"""Kernels for GPUs: how one is declared, and the types that it is compiled for.
+"""Kernels for GPUs: their declaration, and the types for which they are compiled.
 
-The source of a kernel is Numba CUDA. It is compiled when the package is built (:mod:`gpukit.device.build`), kept in an
-archive (:mod:`gpukit.device.store`), and launched from there (:mod:`gpukit.device.launch`); a process that launches
-kernels needs no compiler. A module with kernels takes ``cuda`` from here: it is Numba's where kernels are compiled or
-simulated, and None elsewhere, where nobody runs their Python source.
+The source of a kernel is Numba CUDA. It is compiled when the package is built (:mod:`gpukit.device.build`), stored in
+an archive (:mod:`gpukit.device.store`), and launched from there (:mod:`gpukit.device.launch`). A process that launches
+kernels needs no compiler. A module with kernels imports ``cuda`` from here. It is Numba's module where kernels are
+compiled or simulated. Elsewhere it is None, because nobody runs their Python source.
 
-Types are written as Numba writes them: ``"int64"`` and ``"boolean"`` for numbers, ``"int64[::1]"`` and
-``"int32[:, ::1]"`` for arrays in C's order, a tuple of types for a tuple (:func:`group` for a named one), and None for
-an argument that is None.
+Types are written as Numba writes them: ``"int64"`` and ``"boolean"`` for numbers, ``"int64[::1]"`` and ``"int32[:,
+::1]"`` for arrays in C order, a tuple of types for a tuple (:func:`group` for a named one), and None for an argument
+that is None.
 """
 
 import importlib
@@ -19,21 +19,21 @@ from typing import Any
 from gpukit.device.select import simulated
 
 SCALARS = {"boolean": "?7x", "int32": "i4x", "int64": "q", "uint32": "I4x", "uint64": "Q", "float64": "d"}
-"""How each type of scalar that kernels take lies in eight bytes, for :mod:`struct`."""
+"""Layout in eight bytes of each scalar type that kernels take, for :mod:`struct`."""
 
 cuda: Any = None
 libdevice: Any = None
-"""Numba's modules where kernels are compiled or simulated; the simulator has no second one."""
+"""Numba's modules where kernels are compiled or simulated; the simulator has no ``libdevice``."""
 
 declared: list["Kernel"] = []
-"""The kernels of all modules that were imported."""
+"""The kernels of all imported modules."""
 
 called: set[Any] = set()
-"""The functions that kernels call, of all modules that were imported; but for those compiled for the CPU, too."""
+"""The functions that kernels call, of all imported modules, except those that are also compiled for the CPU."""
 
 
 def begin_to_compile(compiler: str = "numba.cuda") -> None:
-    """Let the modules with kernels that are imported from now on have what this compiler takes."""
+    """Give this compiler's modules to the modules with kernels that are imported from now on."""
     global cuda, libdevice
     assert not declared, "a module with kernels is imported already, without the compiler"
     cuda = importlib.import_module(compiler)
@@ -45,22 +45,22 @@ if simulated():
 
 
 class Signature:
-    """A list of types that a kernel is compiled for.
+    """A list of types for which a kernel is compiled.
 
     Attributes
     ----------
     kernel : Kernel
     number : int
-        Which of the kernel's signatures this is.
+        Index of this signature among the kernel's signatures.
     types : tuple
         The type of each argument, as declared.
     absent : tuple of bool
         Which of the arguments are None.
     kinds : tuple of str
-        The types of the parameters of the compiled kernel: the values of a tuple stand one by one, and None takes no
-        place.
+        The types of the parameters of the compiled kernel: a tuple's values are separate parameters, and None is left
+        out.
     layout : struct.Struct
-        How the parameters lie in memory: eight bytes for a scalar, and more for an array.
+        Memory layout of the parameters: eight bytes for a scalar, and more for an array.
     """
 
     def __init__(self, kernel: "Kernel", number: int, types: tuple) -> None:
@@ -74,7 +74,7 @@ class Signature:
 
 
 class Kernel:
-    """A kernel as its module declares it.
+    """A kernel, as declared in its module.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Kernel:
     name : str
         Module and name.
     max_registers : int or None
-        Most registers of a thread.
+        Most registers per thread.
     signatures : tuple of Signature
     """
 
@@ -101,9 +101,10 @@ def kernel(*signatures: tuple, max_registers: int | None = None) -> Callable[[Ca
     Parameters
     ----------
     *signatures : tuples of types
-        The types of the arguments of its launches; where an argument may be None, those with it and those without.
+        The types of the arguments of its launches. If an argument may be None, give a signature with it and one
+        without.
     max_registers : int, optional
-        Most registers of a thread; fewer let more threads run at once.
+        Most registers per thread; with fewer registers, more threads run at once.
     """
     return lambda function: Kernel(function, signatures, max_registers)
 
@@ -117,18 +118,18 @@ def device(function: Callable | None = None, /, **options: Any) -> Any:
 
 
 def group(kind: Any, *types: Any) -> Any:
-    """Return the type of a named tuple of this class, whose values have these types."""
+    """Return the type of a named tuple of class ``kind`` whose values have these types."""
     return kind(*types)
 
 
 def module_of(function: Callable) -> str:
-    """Return the name by which another process imports the module of a function, also where it is the program."""
+    """Return the name under which another process imports the module of a function, even if it is the main program."""
     name = function.__module__
     return Path(function.__globals__["__file__"]).stem if name == "__main__" else name
 
 
 def flat(types: Iterable[Any]) -> Iterator[Any]:
-    """Yield values, those in tuples one by one, without those that are None."""
+    """Yield values, with tuples flattened, and without None."""
     for one in types:
         if isinstance(one, tuple):
             yield from flat(one)
@@ -137,5 +138,5 @@ def flat(types: Iterable[Any]) -> Iterator[Any]:
 
 
 def _words(kind: str) -> str:
-    """Return how a parameter lies in memory; an array as :class:`gpukit.device.arguments.View` says."""
+    """Return the layout of a parameter; for an array as in :class:`gpukit.device.arguments.View`."""
     return SCALARS[kind] if kind in SCALARS else "Q" * (5 + 2 * (1 + kind.count(",")))

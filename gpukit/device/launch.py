@@ -1,4 +1,4 @@
-"""Launches of kernels: arguments are checked and laid out, and the driver starts the kernel, without a compiler."""
+"""Kernel launches: arguments are checked and packed, and the driver starts the kernel, without a compiler."""
 
 import threading
 from array import array
@@ -24,14 +24,14 @@ HOST: dict[type, str] = {
     np.uint64: "uint64",
     np.float64: "float64",
 }
-"""The type that a kernel gets for a scalar of the host."""
+"""The kernel's type for a scalar of the host."""
 
 SUCCESS = 0
-"""What the driver answers where it did what it was asked for."""
+"""The driver's status for success."""
 
 
 class _Loaded(NamedTuple):
-    """A kernel on a GPU: what launches it, its handle, and what the launch takes at last."""
+    """A kernel on a GPU: the driver function that launches it, its handle, and the last arguments of the launch."""
 
     start: Callable[..., tuple[Any]]
     handle: Any
@@ -39,19 +39,19 @@ class _Loaded(NamedTuple):
 
 
 class _Form:
-    """What launches of a kernel with one signature share.
+    """State shared by all launches of a kernel with one signature.
 
     Attributes
     ----------
     signature : Signature
     fitting : set of tuples
-        Python's types of arguments that were found to fit.
+        Tuples of Python types of arguments that are known to fit.
     spare : list
-        Pairs of arrays (uint64): room for the arguments, and the address of each of its words; a launch borrows one.
+        Pairs of arrays (uint64): space for the arguments, and the address of each of its words; a launch borrows one.
     loaded : dict of int to _Loaded
         By CUDA device number.
     grids : dict of int
-        How many blocks run at once, by CUDA device number and threads of a block.
+        Number of blocks that run at once, by CUDA device number and threads of a block.
     """
 
     __slots__ = ("fitting", "grids", "loaded", "signature", "spare")
@@ -65,7 +65,7 @@ class _Form:
 
 
 _forms: dict[tuple[Kernel, tuple[bool, ...]], list[_Form]] = {}
-"""By kernel, and which of the arguments are None."""
+"""By kernel, and by which of the arguments are None."""
 
 _loading = threading.Lock()
 
@@ -77,21 +77,22 @@ def launch(kernel: Kernel, grid: int | tuple[int, int], block: int, *args: Any, 
     ----------
     kernel : Kernel
     grid : int or pair of int
-        Blocks, side by side or in as many rows: ``blockIdx.x`` is below the first, ``blockIdx.y`` below the second.
+        Number of blocks, or of blocks in each dimension: ``blockIdx.x`` is below the first, ``blockIdx.y`` below the
+        second.
     block : int
         Threads of a block.
     *args : scalar, view of an array, or a tuple of them, named or not; or None
-        Arrays as :attr:`gpukit.device.arrays.Buffer.view`. Their types are those of one of the kernel's signatures.
+        Arrays as :attr:`gpukit.device.arrays.Buffer.view`. Their types must match one of the kernel's signatures.
     shared : int
-        Bytes of shared memory of a block beside those that the kernel's code names; a kernel that is to have more than
-        48 KiB asks for some in its first launch, too.
+        Dynamic shared memory of a block in bytes, in addition to the static one. A kernel that will need more than 48
+        KiB in all must request some in its first launch as well.
 
     Raises
     ------
     TypeError
-        If the kernel has no signature with these types, which is a mistake of the caller.
+        If the kernel has no signature with these types, which is a bug of the caller.
     DeviceError
-        If the GPU refuses.
+        If the GPU refuses the launch.
     """
     form, flat = _fitting(kernel, args)
     if xp is np:
@@ -109,7 +110,7 @@ def launch(kernel: Kernel, grid: int | tuple[int, int], block: int, *args: Any, 
 
 
 def cooperative_grid(kernel: Kernel, block: int, args: tuple) -> int:
-    """Return how many blocks of a kernel, launched with these arguments, the current GPU runs at once.
+    """Return the number of blocks of a kernel, launched with these arguments, that the current GPU runs at once.
 
     1 under the simulator.
     """
@@ -129,7 +130,7 @@ def cooperative_grid(kernel: Kernel, block: int, args: tuple) -> int:
 
 
 def _fitting(kernel: Kernel, args: tuple) -> tuple[_Form, list[Any]]:
-    """Return the form that arguments fit, and the arguments one by one; raises TypeError where there is none."""
+    """Return the form that fits the arguments, and the arguments as a flat list; raises TypeError if there is none."""
     absent = tuple([arg is None for arg in args])
     forms = _forms.get((kernel, absent))
     if forms is None:
@@ -157,14 +158,14 @@ def _fits(form: _Form, flat: list[Any], types: tuple[type, ...]) -> bool:
 
 
 def _kind_of(arg: Any) -> str:
-    """Return the type of an argument, for people."""
+    """Return the type of an argument, for a message."""
     if isinstance(arg, tuple):
         return f"{type(arg).__name__}({', '.join(map(_kind_of, arg))})"
     return str(arg.kind if isinstance(arg, View) else HOST.get(type(arg), type(arg).__name__))
 
 
 def _flat(args: Iterable[Any]) -> list[Any]:
-    """Return the arguments of a launch but None, those in tuples one by one."""
+    """Return the arguments of a launch as a flat list, without None."""
     found: list[Any] = []
     for arg in args:
         if isinstance(arg, tuple):
@@ -175,7 +176,7 @@ def _flat(args: Iterable[Any]) -> list[Any]:
 
 
 def _simulated(arg: Any) -> Any:
-    """Return an argument as the simulator takes it; a tuple stays one, of its own type."""
+    """Return an argument for the simulator; a tuple keeps its own type."""
     if isinstance(arg, tuple):
         values = map(_simulated, arg)
         return arg._make(values) if hasattr(arg, "_make") else tuple(values)
@@ -183,14 +184,14 @@ def _simulated(arg: Any) -> Any:
 
 
 def _load(form: _Form, shared: int) -> _Loaded:
-    """Load a kernel onto the current GPU, with all the shared memory that a block may have if it asks for any."""
+    """Load a kernel onto the current GPU; if it requests dynamic shared memory, allow all that a block may have."""
     from cuda.bindings import driver
 
     gpu, kernel = xp.cuda.runtime.getDevice(), form.signature.kernel
     with _loading:
         if gpu in form.loaded:
             return form.loaded[gpu]
-        xp.cuda.runtime.setDevice(gpu)  # makes its context current, which no array may have done yet
+        xp.cuda.runtime.setDevice(gpu)  # makes the GPU's context current; no array may have done this yet
         capability = device_attribute("COMPUTE_CAPABILITY_MAJOR"), device_attribute("COMPUTE_CAPABILITY_MINOR")
         loaded, cooperative = store.load(form.signature, capability)
         if shared:
@@ -207,7 +208,7 @@ def _load(form: _Form, shared: int) -> _Loaded:
                         f"the GPU refused {kernel.name} {limit} bytes of shared memory: {status.name}; "
                         "see `gpukit doctor`"
                     )
-        # The driver takes the handle of a kernel where it asks for that of a function.
+        # The driver accepts the handle of a kernel as that of a function.
         handle = driver.CUfunction(int(loaded))
         call = (driver.cuLaunchCooperativeKernel, ()) if cooperative else (driver.cuLaunchKernel, (0,))
         form.loaded[gpu] = _Loaded(call[0], handle, call[1])
@@ -215,7 +216,7 @@ def _load(form: _Form, shared: int) -> _Loaded:
 
 
 def _pack(form: _Form, flat: list[Any]) -> tuple[array, array]:
-    """Return arguments as they lie in memory, and where each of the words does."""
+    """Return arguments packed in memory, and the address of each word."""
     values: list[Any] = []
     for arg in flat:
         if type(arg) is View:
@@ -225,14 +226,14 @@ def _pack(form: _Form, flat: list[Any]) -> tuple[array, array]:
     layout = form.signature.layout
     try:
         held = form.spare.pop()
-    except IndexError:  # asked for afterwards, not before: another thread may take the last one in between
+    except IndexError:  # checked here, not before: another thread may take the last one in between
         held = _room(layout.size // 8)
     layout.pack_into(held[0], 0, *values)
     return held
 
 
 def _room(words: int) -> tuple[array, array]:
-    """Return room for so many words, and the address of each."""
+    """Return space for ``words`` words, and the address of each."""
     room = array("Q", bytes(8 * words))
     first = room.buffer_info()[0]
     return room, array("Q", range(first, first + 8 * words, 8))

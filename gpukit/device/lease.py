@@ -1,14 +1,14 @@
-"""GPU leases: the processes of a user on one machine share its GPUs without meeting on one.
+"""GPU leases: the processes of a user on one machine share its GPUs without using the same one.
 
-A lock file for each GPU, named by its UUID, is held with flock until the process ends, however it ends. A gate lock for
-each set of visible GPUs lets those who wait for the same GPUs in one at a time, so that a large request is not
-overtaken for ever.
+There is a lock file for each GPU, named by its UUID. A process holds it with flock until it ends, however it ends. A
+gate lock for each set of visible GPUs admits waiting processes one at a time, so that a large request is not overtaken
+for ever.
 
-The files lie in /tmp/gpukit-locks-UID, a folder that only its user can enter, whatever TMPDIR and the session are. So
-different users do not exclude each other: whoever may open a lock may hold it, and a folder for all lets anyone stop
-everybody's work. The same holds of a lock on the device node, which any user of a GPU can open; what is more, the parts
-of a divided GPU share one node. Where users trust each other, GPUKIT_LOCK_DIR names a folder for all of them (mode
-1777); where they do not, a scheduler assigns the GPUs (:func:`assigned_by_scheduler`).
+The files are in /tmp/gpukit-locks-UID, a folder that only its user can enter, whatever TMPDIR and the session are. So
+different users do not exclude each other. Whoever may open a lock may hold it, and in a folder for all users anyone
+could block everybody's work. The same holds for a lock on the device node, which any user of a GPU can open; moreover,
+the parts of a divided GPU share one node. If users trust each other, GPUKIT_LOCK_DIR names a folder for all of them
+(mode 1777). If they do not, a scheduler assigns the GPUs (:func:`assigned_by_scheduler`).
 """
 
 import fcntl
@@ -31,22 +31,22 @@ _POLL_S = 0.1
 
 @dataclass(frozen=True)
 class Lease:
-    """GPUs that this process holds, and the descriptors that hold their locks."""
+    """GPUs that this process holds, and the file descriptors of their locks."""
 
     gpus: tuple[Gpu, ...]
     descriptors: tuple[int, ...]
 
     def release(self) -> None:
-        """Give the GPUs back; the end of the process does the same."""
+        """Release the GPUs; the end of the process does the same."""
         for descriptor in self.descriptors:
             os.close(descriptor)
 
 
 def assigned_by_scheduler(visible: int, wanted: int) -> bool:
-    """Return whether a scheduler gave this process just the GPUs that it asks for, so that no lock is needed.
+    """Return whether a scheduler gave this process exactly the GPUs that it requests, so that no lock is needed.
 
-    SLURM sets SLURM_JOB_GPUS or SLURM_STEP_GPUS; Kubernetes' device plugin lists UUIDs in NVIDIA_VISIBLE_DEVICES (plain
-    containers hold ``all`` there). Inside an allocation of more GPUs than are asked for, processes share by locks.
+    SLURM sets SLURM_JOB_GPUS or SLURM_STEP_GPUS. Kubernetes' device plugin lists UUIDs in NVIDIA_VISIBLE_DEVICES (in
+    plain containers it is ``all``). Inside an allocation of more GPUs than requested, processes share them by locks.
     """
     slurm = any(os.environ.get(name) for name in ("SLURM_JOB_GPUS", "SLURM_STEP_GPUS"))
     listed = os.environ.get("NVIDIA_VISIBLE_DEVICES", "") not in ("", "all", "none", "void")
@@ -62,14 +62,15 @@ def lease(pool: Sequence[Gpu], count: int, folder: Path | None = None) -> Lease:
     pool : sequence of Gpu
         The GPUs this process may use.
     count : int
-        How many to take, in [1, len(pool)].
+        Number of GPUs to take, in [1, len(pool)].
     folder : path, optional
         Folder of the lock files; GPUKIT_LOCK_DIR by default, or the user's own.
 
     Raises
     ------
     DeviceError
-        If the pool is smaller than ``count``, or the locks cannot be made or are not what they should be.
+        If the pool is smaller than ``count``, or the locks cannot be created or are not regular files of the right
+        owner.
     """
     if not 1 <= count <= len(pool):
         raise DeviceError(f"{counted(count, 'GPU')} asked for, visible: {len(pool)}; lower {spelled('gpus')}")
@@ -90,7 +91,7 @@ def lease(pool: Sequence[Gpu], count: int, folder: Path | None = None) -> Lease:
                 said = True
             else:
                 time.sleep(_POLL_S)
-    except OSError as error:  # as on a network file system without locks
+    except OSError as error:  # for example on a network file system without locks
         raise DeviceError(
             f"the GPU locks in {folder} cannot be held: {error.strerror}; set GPUKIT_LOCK_DIR to a folder on a disk of "
             "this machine"
@@ -119,7 +120,7 @@ def _take(folder: Path, pool: Sequence[Gpu], count: int) -> Lease | None:
 
 
 def _folder() -> Path:
-    """Return the folder that users share, if one is named, or this user's own, which is made if need be."""
+    """Return the folder that users share, if one is named, or this user's own folder, which is created if missing."""
     shared = os.environ.get("GPUKIT_LOCK_DIR")
     if shared:
         return Path(shared)
@@ -135,16 +136,16 @@ def _folder() -> Path:
 
 
 def _open(folder: Path, name: str) -> int:
-    """Open a lock file, made if need be; every user may read it, and flock asks for no more."""
+    """Open a lock file, created if missing; every user may read it, and flock needs no more."""
     path = folder / f"{name}.lock"
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a FIFO in its place must not hold us up
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a FIFO at this path must not block
     try:
         if not folder.is_dir():
             folder.mkdir(parents=True, exist_ok=True)
             folder.chmod(0o1777)
         try:
             descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o644)
-            os.fchmod(descriptor, 0o644)  # whatever the umask
+            os.fchmod(descriptor, 0o644)  # independent of the umask
         except FileExistsError:
             descriptor = os.open(path, flags)
     except OSError as error:
@@ -168,14 +169,14 @@ def _lock(descriptor: int, wait: bool) -> bool:
 
 
 def take(device: Device) -> tuple[Device, Lease | None]:
-    """Lease the GPUs of a device and make CUDA see just these, numbered from 0.
+    """Lease the GPUs of a device and make only these visible to CUDA, numbered from 0.
 
-    Must come before CUDA starts in this process. CPU devices and the simulator pass through.
+    Call it before CUDA starts in this process. CPU devices and the simulator are returned unchanged.
 
     Returns
     -------
     Device, Lease or None
-        The device with the names of the leased GPUs, and the lease where locks were needed.
+        The device with the names of the leased GPUs, and the lease if locks were needed.
     """
     if not device.pool:
         return device, None

@@ -1,4 +1,4 @@
-"""Memory budget: what the work needs against what is free, checked before it starts."""
+"""Memory budget: the needs of the work are compared with the free memory before it starts."""
 
 import os
 import resource
@@ -11,28 +11,29 @@ from gpukit.errors import DeviceError
 from gpukit.wording import counted, spelled
 
 UNASKED = 1 << 28
-"""Bytes that are taken on this machine without asking what is free, which takes a millisecond."""
+"""Bytes that are taken on this machine without a check of the free memory, which takes a millisecond."""
 
 START_BYTES, THREAD_BYTES = 256 << 20, 1 << 20
-"""What a command with compiled code takes beside its data, and for each thread (measured: 180 to 315 MB)."""
+"""Memory of a command with compiled code in addition to its data, and per thread (measured: 180 to 315 MB)."""
 
 SLACK = 1 << 30
-"""What :func:`limit_data` leaves above what is free, for memory that is reserved and not used."""
+"""Margin of :func:`limit_data` above the free memory, for memory that is reserved but not used."""
 
 gpu_limit: list[int] = []
-"""What :func:`gpukit.device.arrays.limit_memory` was told last, if anything; here, where no GPU library is loaded."""
+"""Last value given to :func:`gpukit.device.arrays.limit_memory`, if any; stored here, where no GPU library is
+loaded."""
 
 _before: list[int] = []
-"""Limits of the data, in bytes, before :func:`limit_data` set others."""
+"""Limits of the data, in bytes, before :func:`limit_data` changed them."""
 
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 _LIMITS = (
     (resource.RLIMIT_AS, "VmSize", "ulimit -v", 192 << 20, 768 << 20, 144 << 20),
     (resource.RLIMIT_DATA, "VmData", "ulimit -d", 96 << 20, 320 << 20, 16 << 20),
 )
-"""Limits of a process: what counts for them, how they are set, and what a command takes of them beside its data:
-without compiled code, with it, and for each thread. A thread reserves stacks and heaps for OpenMP
-and Python (measured with two threads: 205 and 600 to 940 MB, 82 and 160 to 330 MB)."""
+"""Limits of a process: the line of ``/proc/self/status`` that counts, the shell command, and the use by a command in
+addition to its data: without compiled code, with it, and per thread. A thread reserves stacks and heaps for OpenMP and
+Python (measured with two threads: 205 and 600 to 940 MB, 82 and 160 to 330 MB)."""
 
 
 def readable(size: float) -> str:
@@ -49,18 +50,18 @@ def check_budget(needs: Mapping[str, int], free: int, where: str, advice: str) -
     Parameters
     ----------
     needs : mapping of str to int
-        Bytes by name of what takes them.
+        Bytes by name of the consumer.
     free : int
         Bytes that are free.
     where : str
-        The memory in words, such as ``NVIDIA H200``.
+        Name of the memory, such as ``NVIDIA H200``.
     advice : str
-        What to do about it, such as ``raise --gpus``.
+        Advice to the user, such as ``raise --gpus``.
 
     Raises
     ------
     DeviceError
-        If the needs add up to more than what is free; the line names both, the largest need first.
+        If the needs add up to more than the free memory; the message names both, the largest need first.
     """
     total = sum(needs.values())
     if total > free:
@@ -77,19 +78,19 @@ def check_host(needs: Mapping[str, int], advice: str) -> None:
 
 
 def check_start(threads: int = 0) -> None:
-    """Refuse to start what there is no room for: libraries end the process in ways of their own.
+    """Refuse to start if there is too little memory: libraries would end the process without a proper error.
 
-    LLVM aborts, libgomp and OpenBLAS exit or wait for ever where they get no memory, and nothing can catch that.
+    LLVM aborts, and libgomp and OpenBLAS exit or wait for ever, if they get no memory. Nothing can catch this.
 
     Parameters
     ----------
     threads : int
-        For compiled code; 0 for a command without.
+        Threads of compiled code; 0 for a command without compiled code.
 
     Raises
     ------
     DeviceError
-        If the memory, or what ``ulimit -v`` and ``ulimit -d`` leave, is too small.
+        If the memory, or the rest of the limits ``ulimit -v`` and ``ulimit -d``, is too small.
     """
     what = f"compiled code on {counted(threads, 'thread')}" if threads else "a command"
     for limit, used, command, bare, compiled, thread in _LIMITS:
@@ -104,10 +105,10 @@ def check_start(threads: int = 0) -> None:
 
 
 def limit_data(threads: int) -> None:
-    """Let an allocation fail that this machine has no memory for; else the system ends this or another process.
+    """Make allocations fail beyond the memory of this machine; otherwise the system kills this or another process.
 
-    What was predicted is refused before it starts, in words of its own (:func:`check_host`); this is for the rest. It
-    is not for GPU programs, which reserve far more than they use.
+    Work of predicted size is refused before it starts, with a specific message (:func:`check_host`); this is for the
+    rest. It is not for GPU programs, which reserve far more than they use.
     """
     held = _bytes_of(Path("/proc/self/status"), "VmData")
     if held is not None:
@@ -119,16 +120,16 @@ def limit_data(threads: int) -> None:
 
 
 def unlimit_data() -> None:
-    """Take back what :func:`limit_data` did, for a process that goes on with a GPU."""
+    """Undo :func:`limit_data`, for a process that continues with a GPU."""
     if _before:
         resource.setrlimit(resource.RLIMIT_DATA, (_before[0], resource.getrlimit(resource.RLIMIT_DATA)[1]))
         _before.clear()
 
 
 def free_bytes(device: Device) -> int:
-    """Return the free memory of a device in bytes: of the fullest of its GPUs, or of this machine.
+    """Return the free memory of a device in bytes: of the GPU with the least, or of this machine.
 
-    On a GPU this makes the CUDA context, which takes up to 0.4 s.
+    On a GPU this creates the CUDA context, which takes up to 0.4 s.
     """
     if device.kind == "cpu":
         return host_free_bytes()
@@ -144,15 +145,15 @@ def free_bytes(device: Device) -> int:
 
 
 def host_free_bytes(root: Path = Path("/")) -> int:
-    """Return the memory this process can still take, in bytes.
+    """Return the memory that this process can still take, in bytes.
 
-    The least of what the kernel calls available, what the control groups leave, and what the limits of the process
-    leave (``ulimit -v`` and ``ulimit -d``).
+    It is the least of three values: the memory that the kernel calls available, the rest of the control groups' limits,
+    and the rest of the process's limits (``ulimit -v`` and ``ulimit -d``).
 
     Parameters
     ----------
     root : path
-        Where ``proc`` and ``sys`` lie; another folder in tests.
+        Folder with ``proc`` and ``sys``; another one in tests.
     """
     free = [_bytes_of(root / "proc/meminfo", "MemAvailable") or _physical(), cgroups.free_memory(root)]
     free += [_left(limit, used, root) for limit, used, *_ in _LIMITS]
@@ -160,7 +161,7 @@ def host_free_bytes(root: Path = Path("/")) -> int:
 
 
 def _left(limit: int, used: str, root: Path = Path("/")) -> int | None:
-    """Return the bytes that a limit of the process leaves, or None where there is none."""
+    """Return the bytes left of a limit of the process, or None if there is none."""
     soft = resource.getrlimit(limit)[0]
     if soft == resource.RLIM_INFINITY:
         return None
@@ -172,7 +173,7 @@ def _physical() -> int:
 
 
 def _bytes_of(path: Path, name: str) -> int | None:
-    """Return, in bytes, what a line such as ``MemAvailable:  800 kB`` says, or None."""
+    """Return the number of bytes in a line such as ``MemAvailable:  800 kB``, or None."""
     try:
         lines = path.read_text().splitlines()
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:"))

@@ -1,18 +1,18 @@
 """All code for the CPU that uses private parts of Numba.
 
-With it the first ``gim run`` takes 9 s of CPU time instead of 23 s, since Numba compiles less; a later command takes
-0.1 to 0.3 s less, since it loads compiled code without the compiler. :mod:`gpukit.device.compiled` uses this file with
-the versions of :data:`TESTED`. With any other version, if something here fails, or if ``GPUKIT_PLAIN_NUMBA`` is set, it
-uses Numba's public interface. Answers are the same.
+With it the first ``gim run`` takes 9 s of CPU time instead of 23 s, because Numba compiles less. A later command takes
+0.1 to 0.3 s less, because it loads compiled code without the compiler. :mod:`gpukit.device.compiled` uses this file
+with the versions of :data:`TESTED`. With any other version, if something here fails, or if ``GPUKIT_PLAIN_NUMBA`` is
+set, it uses Numba's public interface. Answers are the same.
 
-**Compiling.** Numba compiles a function that another one calls as if Python called it, too: with a wrapper for Python,
-to machine code, and once more for each number that stands in a source. But a caller has a copy of all that it calls in
-its own machine code, so nobody runs the other code. Here a callee ends as intermediate code. Its callers link that,
-and optimise it with their own. A function that Python calls as well is compiled for that as ever.
+**Compiling.** Numba also compiles each callee as if Python called it: with a wrapper for Python, to machine code, and
+once more for each number literal in an argument. But a caller's machine code contains a copy of all its callees, so
+nobody runs that other code. Here, a callee is compiled to intermediate code only. Its callers link this code and
+optimise it with their own. A function that Python also calls is compiled as usual for that purpose.
 
-**Loading.** Numba prepares its compiler for all of NumPy and Python before it looks whether there is anything to
-compile. Compiled code needs only the allocator (and more where it hashes strings, which none does here). The first
-function that has to be compiled prepares the rest.
+**Loading.** Numba initialises its compiler for all of NumPy and Python before it checks whether there is anything to
+compile. Compiled code needs only the allocator (and more if it hashes strings, which no code here does). The first
+function that has to be compiled initialises the rest.
 """
 
 from collections.abc import Callable
@@ -34,17 +34,17 @@ from numba.core.untyped_passes import InlineInlinables
 from gpukit.device.file_lock import FileLock
 
 TESTED = ("0.60", "0.61", "0.62", "0.63", "0.64", "0.65", "0.66", "0.67", "0.68")
-"""The minor versions of Numba that the tests passed with."""
+"""The minor versions of Numba with which the tests passed."""
 
 if ".".join(numba.__version__.split(".")[:2]) not in TESTED:
     raise ImportError(f"gpukit was tested with {TESTED[0]} to {TESTED[-1]}")
 
 
 class _Part(CPUCodeLibrary):
-    """Intermediate code that is never made machine code of."""
+    """Intermediate code that is never turned into machine code."""
 
     def _optimize_final_module(self) -> None:
-        """Leave it to the callers: it took a fifth of a first run, and their code was no faster for it."""
+        """Leave it to the callers: it took a fifth of a first run, and did not make their code faster."""
 
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
@@ -52,17 +52,17 @@ class _Part(CPUCodeLibrary):
 
 
 class _Whole(Compiler):
-    """Numba's compiler, which links what shall be inlined as it links any callee."""
+    """Numba's compiler, which links functions declared for inlining like any other callee."""
 
     def define_pipelines(self) -> list[Any]:
-        """Return Numba's passes but one."""
+        """Return all of Numba's passes except one."""
         (passes,) = super().define_pipelines()
         passes.passes = [one for one in passes.passes if one[0] is not InlineInlinables]
         return [passes]
 
 
 class _Compiler(_Whole):
-    """The same, which leaves what it made in a :class:`_Part`."""
+    """The same compiler, with its result in a :class:`_Part`."""
 
     def __init__(self, typing_context: Any, target_context: Any, library: Any, *rest: Any) -> None:
         library = _Part(target_context.codegen(), "part")
@@ -70,10 +70,10 @@ class _Compiler(_Whole):
 
 
 class _Parts(_FunctionCompiler):
-    """What compiled a function for those that call it, once for each kind of arguments.
+    """Compiles a function for its callers, once per tuple of argument types.
 
-    Numba has a type for each number that stands in a source, and would compile a function for ``used = 0`` first, and
-    once more when it sees that ``used`` changes.
+    Numba has a type for each number literal. It would compile a function for ``used = 0`` first, and once more when it
+    sees that ``used`` changes.
     """
 
     def __init__(self, compiled: Any) -> None:
@@ -86,11 +86,11 @@ class _Parts(_FunctionCompiler):
         return flags
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Return how a caller shall call the function, as ``Dispatcher.get_call_template`` does."""
+        """Return the template of a call of the function, as ``Dispatcher.get_call_template`` does."""
         try:
             return self._template(tuple(unliteral(one) for one in args), {name: unliteral(kws[name]) for name in kws})
         except NumbaError:
-            return self._template(args, kws)  # some functions need the number itself
+            return self._template(args, kws)  # some functions need the literal itself
 
     def _template(self, args: Any, kws: Any) -> Any:
         signature, args = self.fold_argument_types(args, kws)
@@ -105,13 +105,13 @@ class _Parts(_FunctionCompiler):
         return typing.make_concrete_template(name, key=name, signatures=known), signature, args, {}
 
     def get_overload(self, signature: Any) -> object:
-        """Return the key by which a caller finds the code."""
+        """Return the key under which a caller finds the code."""
         kinds, _ = sigutils.normalize_signature(signature)
         return self.compiled[tuple(kinds)][1]
 
 
 def _nest(compiled: Any) -> None:
-    """Let callers of a compiled function, and of those of the package that it calls, have it as a part of them."""
+    """Make callers link a compiled function, and the functions of the package that it calls, as parts of themselves."""
     if not isinstance(compiled, Dispatcher) or not compiled.py_func.__module__.startswith("gpukit."):
         return
     if "get_call_template" in vars(compiled):
@@ -126,12 +126,12 @@ class _Result(CompileResultCacheImpl):
     """The form in which a compiled function is written to a file."""
 
     def reduce(self, cres: Any) -> tuple[Any, ...]:
-        """Return its parts; none of them makes Numba import modules of its compiler when it reads the file.
+        """Return the parts of the result; reading them makes Numba import no modules of its compiler.
 
-        Each function of Numba that is part of the code brings a table of Python's objects along, with the name of the
-        module that it is from, and Numba imports that module. One of these modules imports SciPy's linear algebra,
-        which takes 0.2 s. Only code that Numba leaves to the interpreter reads variables of the module, and there is
-        none here. So the tables name another module.
+        Each function of Numba in the code brings a table of Python objects along, with the name of its module, and
+        Numba imports that module. One of these modules imports SciPy's linear algebra, which takes 0.2 s. Only code
+        that Numba leaves to the interpreter reads variables of the module, and there is no such code here. So the
+        tables name another module.
         """
         *parts, tables = super().reduce(cres)
         for number, table in enumerate(tables := list(tables)):
@@ -143,8 +143,8 @@ class _Result(CompileResultCacheImpl):
 class _Cache(FunctionCache):
     """Numba's cache of a function, which loads compiled code without the compiler.
 
-    If several processes need the same code, one compiles it, and the others wait. Otherwise each would compile it, and
-    overwrite what the others wrote in the index of the function's files.
+    If several processes need the same code, one compiles it, and the rest wait. Otherwise each would compile it, and
+    overwrite the entries of the others in the index of the function's files.
     """
 
     _impl_class = _Result
@@ -152,12 +152,12 @@ class _Cache(FunctionCache):
     def __init__(self, function: Callable, stamp: str, failed: Callable[[Exception], None]) -> None:
         super().__init__(function)
         self.failed = failed
-        if self._cache_file._source_stamp and stamp:  # an error where Numba calls it by another name
+        if self._cache_file._source_stamp and stamp:  # an error if Numba renames it
             self._cache_file._source_stamp = stamp
         self.file_lock = FileLock(Path(self._cache_file._index_path).with_suffix(".lock"))
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return what was compiled for a signature, or None: then it is this process's turn to compile it."""
+        """Return the code compiled for a signature, or None: then this process has the lock and must compile it."""
         found = self._found(sig, target_context)
         if found is None:
             self.file_lock.take()
@@ -167,12 +167,12 @@ class _Cache(FunctionCache):
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep what was compiled."""
+        """Cache the compiled code."""
         super().save_overload(sig, data)
         self.file_lock.pass_on()
 
     def _found(self, sig: Any, target_context: Any) -> Any:
-        # In Numba's own way if anything is not as expected.
+        # Numba's own way is used if anything is not as expected.
         try:
             rtsys.initialize(target_context)
             return self._load_overload(sig, target_context)
@@ -184,7 +184,7 @@ class _Cache(FunctionCache):
             return super().load_overload(sig, target_context)
 
     def _is_outdated(self) -> bool:
-        """Return whether the index names a type that is gone, as that of an earlier version of the package may."""
+        """Return whether the index names a type that no longer exists, such as one of an older package version."""
         try:
             self._cache_file._load_index()
         except (AttributeError, ImportError):
@@ -200,23 +200,23 @@ def njit(
     Parameters
     ----------
     function : callable
-        What is decorated.
+        The decorated function.
     stamp : str
-        Cached code counts while it is the same; an empty one leaves that to Numba.
+        Cached code is current while this is unchanged; an empty stamp leaves the check to Numba.
     failed : callable
-        Is told of an error by which cached code could not be loaded in the quick way.
+        Called with the error if cached code could not be loaded the quick way.
     options : dict
-        Those of ``numba.njit``.
+        Options of ``numba.njit``.
 
     Returns
     -------
     tuple
-        The compiled function, and whether its code is kept on disk.
+        The compiled function, and whether its code is cached on disk.
     """
     compiled = numba.njit(no_cfunc_wrapper=True, pipeline_class=_Whole, **options)(function)
     _nest(compiled)
     try:
         compiled._cache = _Cache(function, stamp, failed)
     except RuntimeError:
-        return compiled, False  # Numba finds no place
+        return compiled, False  # Numba finds no folder
     return compiled, True

@@ -1,4 +1,4 @@
-"""Work on several GPUs at once: a thread per GPU, in which that GPU is the current one."""
+"""Work on several GPUs at once: one thread per GPU, in which that GPU is current."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +11,8 @@ from gpukit.device.arrays import on_gpu, wait_for_gpu
 from gpukit.device.select import simulated
 
 SWITCH = 1e-4
-"""Seconds that a thread may keep others from running Python while there is one per GPU: a GPU waits for its own."""
+"""Seconds that a thread may keep other threads from running Python while there is one per GPU: a GPU waits for its
+thread."""
 
 
 class OnEach:
@@ -20,7 +21,8 @@ class OnEach:
     Parameters
     ----------
     gpus : sequence of int
-        CUDA device numbers. There is a thread for each; calls on one that is named twice may take turns.
+        CUDA device numbers. There is a thread for each distinct number; calls for the same GPU may run one after the
+        other.
     """
 
     def __init__(self, gpus: Sequence[int]) -> None:
@@ -30,13 +32,13 @@ class OnEach:
     def __call__(self, gpus: Sequence[int], function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
         """Call ``function`` once per GPU, with its elements of ``arguments``, and return the results in order.
 
-        Each call ends when the GPU has done what it was given.
+        Each call ends when the GPU has finished its work.
         """
         return list(self._pool.map(partial(_call, function), gpus, *arguments))
 
 
 def _call(function: Callable[..., Any], gpu: int, *arguments: Any) -> Any:
-    """Call a function while a GPU is the current one, and wait for that GPU."""
+    """Call a function with a GPU as the current one, and wait for that GPU."""
     with on_gpu(gpu):
         result = function(*arguments)
         wait_for_gpu()
@@ -45,7 +47,7 @@ def _call(function: Callable[..., Any], gpu: int, *arguments: Any) -> Any:
 
 @contextmanager
 def quick_turns() -> Iterator[None]:
-    """Let threads take turns sooner than Python does by itself (5 ms); the simulator's do not bear it."""
+    """Let threads switch more often than Python's default (5 ms); the simulator's threads keep the default."""
     usual = sys.getswitchinterval()
     sys.setswitchinterval(usual if simulated() else SWITCH)
     try:

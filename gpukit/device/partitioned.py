@@ -1,8 +1,8 @@
-"""Arrays in parts over the memory of several GPUs of one machine, each of which reads them all as one.
+"""Arrays split over the memory of several GPUs of one machine; each GPU reads such an array as one.
 
-A range of addresses is mapped to memory of each of these GPUs, part by part, and all of them may use it: CUDA's virtual
-memory management. Kernels are the same as for an array of their own GPU; what another one holds comes through NVLink,
-or the bus where there is none.
+A range of addresses is mapped part by part to memory of the GPUs, and all of them may use it: CUDA's virtual memory
+management. Kernels are the same as for an array on their own GPU. Parts on another GPU are read through NVLink, or
+through the bus if there is none.
 """
 
 import weakref
@@ -21,7 +21,7 @@ FROM_HOST = 1
 
 
 class Partitioned(Far):
-    """A copy of an array in consecutive parts on several GPUs, for the current one.
+    """A copy of an array in consecutive parts on several GPUs, for the current GPU.
 
     Parameters
     ----------
@@ -30,12 +30,12 @@ class Partitioned(Far):
     parts : sequence of int
         Bytes of the part on each GPU (:func:`split`), multiples of :func:`granularity`.
     gpus : sequence of int
-        CUDA device numbers, by whose kernels the array can be read.
+        CUDA device numbers of the GPUs whose kernels can read the array.
 
     Raises
     ------
     DeviceError
-        If the driver refuses; it says which call.
+        If the driver refuses; the message names the call.
     """
 
     __slots__ = ()
@@ -50,7 +50,7 @@ class Partitioned(Far):
 
 
 def unreadable(gpus: Sequence[int]) -> str:
-    """Return which of these GPUs cannot read the memory of another one, as a sentence, or an empty string."""
+    """Return a sentence about a GPU that cannot read another's memory, or an empty string if there is none."""
     if xp is not np:
         for one in gpus:
             for other in gpus:
@@ -60,7 +60,7 @@ def unreadable(gpus: Sequence[int]) -> str:
 
 
 def granularity(gpus: Sequence[int]) -> int:
-    """Return the bytes of which parts are multiples; raises DeviceError where the driver knows no such memory."""
+    """Return the number of which sizes of parts are multiples; raises DeviceError if the driver lacks such memory."""
     if xp is np:
         return 64
     from cuda.bindings import driver
@@ -70,21 +70,21 @@ def granularity(gpus: Sequence[int]) -> int:
 
 
 def split(size: int, rooms: Sequence[int], grain: int) -> list[int] | None:
-    """Return the bytes of each GPU's part of an array: the same, but where a GPU has less room.
+    """Return the bytes of each GPU's part of an array: equal parts, except where a GPU has less room.
 
     Parameters
     ----------
     size : int
         Bytes of the array.
     rooms : sequence of int
-        Bytes that it may take on each GPU.
+        Bytes available on each GPU.
     grain : int
-        Of which parts are multiples.
+        Sizes of parts are multiples of this.
 
     Returns
     -------
     list of int, or None
-        None where they have no room for it together.
+        None if the GPUs together lack room.
     """
     parts, left = [0] * len(rooms), -(-size // grain)
     by_room = sorted(range(len(rooms)), key=lambda gpu: rooms[gpu])
@@ -96,14 +96,14 @@ def split(size: int, rooms: Sequence[int], grain: int) -> list[int] | None:
 
 
 class Region:
-    """Addresses of memory of several GPUs, which goes back when nobody uses it.
+    """An address range for memory of several GPUs, freed when nobody uses it.
 
     Parameters
     ----------
     parts : sequence of (int, int)
         GPU and bytes of each part.
     readers : sequence of int
-        GPUs.
+        GPUs that may access it.
     """
 
     def __init__(self, parts: Sequence[tuple[int, int]], readers: Sequence[int]) -> None:
@@ -114,12 +114,12 @@ class Region:
         try:
             for gpu, part in parts:
                 with xp.cuda.Device(gpu):
-                    xp.get_default_memory_pool().free_all_blocks()  # what it only keeps counts as free
+                    xp.get_default_memory_pool().free_all_blocks()  # cached blocks count as free
                 memory = _done(driver.cuMemCreate(part, _memory_of(gpu), 0))
                 try:
                     _done(driver.cuMemMap(self.ptr + mapped, part, 0, memory, 0))
                 finally:
-                    driver.cuMemRelease(memory)  # a mapping keeps it
+                    driver.cuMemRelease(memory)  # the mapping keeps it alive
                 mapped += part
             access = [_access_of(gpu) for gpu in readers]
             _done(driver.cuMemSetAccess(self.ptr, size, access, len(access)))
@@ -132,12 +132,12 @@ class Region:
         weakref.finalize(self, _give_back, self.ptr, size, size, tuple(readers))
 
     def load(self, array: np.ndarray) -> None:
-        """Copy an array from host memory, each GPU its part."""
+        """Copy an array from host memory, each part to its GPU."""
 
         def load_part(gpu: int, start: int, size: int) -> None:
             with xp.cuda.Device(gpu):
                 xp.cuda.runtime.memcpy(self.ptr + start, array.ctypes.data + start, size, FROM_HOST)
-                xp.cuda.runtime.deviceSynchronize()  # other GPUs do not wait for this one's stream
+                xp.cuda.runtime.deviceSynchronize()  # other GPUs do not wait for this GPU's stream
 
         starts = np.cumsum([0] + [part for _, part in self._parts]).tolist()
         sizes = [min(part, array.nbytes - start) for (_, part), start in zip(self._parts, starts[:-1], strict=True)]
@@ -146,11 +146,11 @@ class Region:
 
 
 def _give_back(ptr: int, mapped: int, size: int, readers: Sequence[int]) -> None:
-    with suppress(Exception):  # at the end of the process the driver may be gone
+    with suppress(Exception):  # the driver may be gone at the end of the process
         from cuda.bindings import driver
 
         for gpu in readers:
-            synchronise(gpu)  # a kernel may still read
+            synchronise(gpu)  # a kernel may still read the memory
         if mapped:
             driver.cuMemUnmap(ptr, mapped)
         driver.cuMemAddressFree(ptr, size)
@@ -159,7 +159,7 @@ def _give_back(ptr: int, mapped: int, size: int, readers: Sequence[int]) -> None
 
 
 def _memory_of(gpu: int) -> Any:
-    """Return the description of memory of a GPU."""
+    """Return the driver's description of memory on a GPU."""
     from cuda.bindings import driver
 
     kind = driver.CUmemAllocationProp()
@@ -169,7 +169,7 @@ def _memory_of(gpu: int) -> Any:
 
 
 def _access_of(gpu: int) -> Any:
-    """Return the right of a GPU to read, and to write its part."""
+    """Return the driver's description of read and write access for a GPU."""
     from cuda.bindings import driver
 
     access = driver.CUmemAccessDesc()
@@ -187,7 +187,7 @@ def _place_of(gpu: int) -> Any:
 
 
 def _done(answer: tuple) -> Any:
-    """Return what a call of the driver gave besides its status; raises DeviceError where it refused."""
+    """Return the result of a driver call without its status; raises DeviceError if the driver refused."""
     if int(answer[0]) != 0:
         raise DeviceError(f"the driver refused memory of several GPUs: {answer[0].name}")
     return answer[1] if len(answer) > 1 else None

@@ -1,10 +1,11 @@
 """Counter-based random numbers: Philox4x32-10, the same bits on every device.
 
-Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011. A draw is a pure function
-of (seed, stream, sample id, round, vertex, draw), so a sample can be drawn again, extended or restricted anywhere.
+Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011. A draw is a pure function of
+(seed, stream, sample id, round, vertex, draw), so a sample can be drawn again, extended or restricted anywhere.
 
 The functions are plain scalar integer code. They are compiled once for CPUs (``numba.njit``) and once for CUDA
-(numba-cuda compiles the same dispatcher inside a kernel); the explicit casts keep both to 32- and 64-bit unsigned.
+(numba-cuda compiles the same dispatcher inside a kernel). The explicit casts keep both to unsigned integers of 32 and
+64 bits.
 """
 
 from enum import IntEnum
@@ -16,7 +17,7 @@ MAX_SAMPLE_ID = 1 << 48
 
 
 class Stream(IntEnum):
-    """The tag (8 bits) that keeps draws for different purposes apart."""
+    """The tag (8 bits) that separates draws for different purposes."""
 
     ROOT = 1
     IC = 2

@@ -1,4 +1,4 @@
-"""Where the arrays of a graph lie that GPUs work on: in the memory of each, or, those of edges, elsewhere, once."""
+"""Placement of a graph's arrays: in the memory of each GPU, or, for arrays of edges, elsewhere and shared by all."""
 
 import gc
 import logging
@@ -15,39 +15,39 @@ from gpukit.errors import DeviceError
 _log = logging.getLogger("gpukit")
 
 SHARE = 0.75
-"""Part of the free memory that a graph and what lies beside it may take; the rest is for the work on it."""
+"""Share of the free memory for a graph and the working space next to it; the rest is for the work on it."""
 
 PART = 1 << 26
 """Entries (int32) that :class:`Staged` copies to the GPU at a time."""
 
 
 class Placement:
-    """Where the arrays of a graph lie that a GPU works on, or several.
+    """Placement of the arrays of a graph for one or more GPUs.
 
-    Each GPU has a copy of those that have room there. Of arrays of edges others lie once for all: in parts over the
-    memory of these GPUs, or in that of the host where they have no room either, or cannot read one another's. Kernels
-    read host memory through the bus, 32 bytes at a time, which is slower the more edges they look at.
+    Each GPU gets a copy of the arrays that fit. An array of edges that does not fit is stored once for all GPUs: split
+    over their memories; or in host memory, if they have no room either or cannot read each other's memory. Kernels read
+    host memory through the bus, 32 bytes at a time, which is slower the more edges they read.
 
     Parameters
     ----------
     arrays : mapping of arrays
-        By name, in host or device memory; those on the device stay there, and those in host memory may not change as
-        long as what :meth:`here` returns is in use.
+        By name, in host or device memory. Arrays on the device stay there. Arrays in host memory must not change as
+        long as the results of :meth:`here` are in use.
     edges : sequence of str
-        The names of arrays with an element for each edge, or entry of an index, which may lie elsewhere.
+        The names of arrays with an element for each edge, or index entry; these may be placed elsewhere.
     reserved : mapping of str to int
-        Bytes by name of what else the work takes at least, on each GPU.
+        Bytes by name of the least further memory that the work takes on each GPU.
     advice : str
-        What to do where the rest does not fit.
+        Advice if the remaining arrays do not fit.
     share : float
-        Part of the free memory that all this may take; 1 where ``reserved`` is all that the work takes.
+        Share of the free memory for all this; 1 if ``reserved`` is all that the work takes.
     gpus : sequence of int
-        CUDA device numbers; the current GPU if there are none.
+        CUDA device numbers; the current GPU if empty.
 
     Raises
     ------
     DeviceError
-        If a GPU has no room for the arrays that must lie there, or the host none for the others.
+        If a GPU has no room for the arrays that must be on it, or the host has no room for the rest.
     """
 
     def __init__(
@@ -83,14 +83,14 @@ class Placement:
             self._far |= {name: Pinned(arrays[name], gpus) for name in there}
 
     def here(self) -> dict[str, Buffer]:
-        """Return the arrays for the current GPU, one of those that were named; those elsewhere are ``Far``."""
+        """Return the arrays for the current GPU, which must be one of ``gpus``; arrays placed elsewhere are ``Far``."""
         return {
             name: self._far[name].here() if name in self._far else Buffer(array) for name, array in self._arrays.items()
         }
 
 
 def _free(needed: int, share: float, gpus: Sequence[int]) -> list[int]:
-    """Return the free memory of each of these GPUs, or of the current one; garbage is collected where it is short."""
+    """Return the free memory of each of these GPUs, or of the current one; garbage is collected if memory is short."""
     if gpus:
         found = []
         for gpu in gpus:
@@ -99,7 +99,7 @@ def _free(needed: int, share: float, gpus: Sequence[int]) -> list[int]:
         return found
     free = free_memory()
     if needed > share * free and used_memory() > free >> 4:
-        gc.collect()  # frames that Numba's compiler left behind hold arrays of what was done before
+        gc.collect()  # Numba's compiler leaves frames behind that refer to arrays of earlier work
         free = free_memory()
     return [free]
 
@@ -107,23 +107,23 @@ def _free(needed: int, share: float, gpus: Sequence[int]) -> list[int]:
 def _apart(
     sizes: Mapping[str, int], by_size: Sequence[str], left: Sequence[int], grain: int | None
 ) -> tuple[dict[str, list[int]], list[str]]:
-    """Choose which arrays lie elsewhere so that the rest has room: the largest, as few as possible in host memory.
+    """Choose the arrays to place elsewhere so that the rest fits: the largest, as few as possible in host memory.
 
     Parameters
     ----------
     sizes : mapping of str to int
         Bytes of all arrays.
     by_size : sequence of str
-        Those that may lie elsewhere, the largest first.
+        Names of the arrays that may be placed elsewhere, the largest first.
     left : sequence of int
-        Bytes that they may take of each GPU.
+        Bytes available for these arrays on each GPU.
     grain : int, optional
-        Of which the parts of an array on several GPUs are multiples; none where there can be no such arrays.
+        Parts of arrays on several GPUs are multiples of this; None if arrays cannot be split.
 
     Returns
     -------
     dict of lists of int, list of str
-        The parts of each array that several GPUs hold, and the names of those in host memory.
+        The parts of each array that is split over GPUs, and the names of arrays in host memory.
     """
     for there in range(len(by_size) + 1):
         for end in range(there, len(by_size) + 1 if grain else there + 1):
@@ -137,7 +137,7 @@ def _apart(
 def _in_parts(
     sizes: Mapping[str, int], names: Sequence[str], rooms: Sequence[int], grain: int | None
 ) -> dict[str, list[int]] | None:
-    """Return the parts of these arrays on several GPUs, given the room of each; None where there is not enough."""
+    """Return the parts of these arrays on several GPUs, given the room on each; None if there is not enough."""
     parts: dict[str, list[int]] = {}
     for name in names:
         each = split(sizes[name], rooms, grain or 1)
@@ -148,7 +148,7 @@ def _in_parts(
 
 
 def _check_there(size: int, free: int, advice: str, why: str = "") -> None:
-    """Say how much is to lie in host memory, and why, and refuse it if the host has no room for it."""
+    """Log how much will be in host memory, and why; refuse it if the host has no room."""
     if xp is not np:
         check_host({"what the GPU has no room for": size}, advice)
     reason = f"{readable(free)} free" + (f", and {why}" if why else "")
@@ -156,16 +156,16 @@ def _check_there(size: int, free: int, advice: str, why: str = "") -> None:
 
 
 class Staged:
-    """The entries of rows, which are read from the first to the last; those that the GPU has no room for, in parts.
+    """Row entries that are read in sequence; entries that do not fit on the GPU are copied to it part by part.
 
     Parameters
     ----------
     entries : array
         In host or device memory.
     room : int
-        Bytes that they may take of the GPU, PART of them aside.
+        Bytes available on the GPU, in addition to PART entries.
     advice : str
-        What to do where the host has no room.
+        Advice if the host has no room.
     """
 
     def __init__(self, entries: Any, room: int, advice: str) -> None:
@@ -178,7 +178,7 @@ class Staged:
         self._there, self._staged = Pinned(rest) if here < size else None, xp.empty(min(PART, size - here), np.int32)
 
     def parts(self) -> Iterator[tuple[int, Any]]:
-        """Yield (first entry, entries) of parts on the GPU: what lies in host memory is copied there, part by part."""
+        """Yield (first entry, entries) of parts on the GPU: entries in host memory are copied there, part by part."""
         yield 0, self._here
         if self._there is not None:
             for first in range(0, len(self._there), PART):

@@ -5,7 +5,7 @@ from gpukit.device.kernels import cuda, device
 
 @device
 def add_up(values):
-    """Add to each of the block's numbers in shared memory, one for each thread, those before it; any integer type."""
+    """Replace each of a block's integers in shared memory, one per thread, by its inclusive prefix sum."""
     tid, block_size, step = cuda.threadIdx.x, cuda.blockDim.x, 1
     cuda.syncthreads()
     while step < block_size:

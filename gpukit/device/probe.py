@@ -1,7 +1,7 @@
-"""What is asked of the CUDA driver before anything large is imported, with the standard library alone.
+"""Query the CUDA driver before anything large is imported, with only the standard library.
 
-Run as a program of its own by ``select.py``, it lists the GPUs that CUDA shows, as JSON on standard output: CUDA reads
-CUDA_VISIBLE_DEVICES once, when it starts, so the caller stays free to choose GPUs first, and survives a broken driver.
+``select.py`` runs this file as a program. It lists the GPUs that CUDA shows, as JSON on standard output. CUDA reads
+CUDA_VISIBLE_DEVICES once, when it starts. So the caller can still choose GPUs afterwards, and survives a broken driver.
 """
 
 import ctypes
@@ -21,10 +21,11 @@ def probe(library: str = "libcuda.so.1") -> dict:
 
 
 def start_contexts(count: int, library: str = "libcuda.so.1") -> threading.Thread:
-    """Have the driver make the contexts of the first GPUs in a thread, all at once, and return that thread.
+    """Start a thread in which the driver creates the contexts of the first ``count`` GPUs, all at once, and return it.
 
-    It takes tenths of a second, in which the caller can import what it needs: both libraries that use a GPU take the
-    context that is there, and wait for one in the making. What goes wrong here, they meet again and report.
+    This takes tenths of a second, in which the caller can import what it needs. Both libraries that use a GPU take an
+    existing context, and wait for one that is being created. Errors are ignored here; those libraries meet and report
+    them.
     """
     thread = threading.Thread(target=_retain, args=(count, library), daemon=True)
     thread.start()
@@ -67,7 +68,7 @@ def _describe(cuda: ctypes.CDLL, index: int) -> dict:
     cuda.cuDeviceGet(ctypes.byref(device), index)
     cuda.cuDeviceGetName(name, len(name), device)
     cuda.cuDeviceTotalMem_v2(ctypes.byref(memory), device)
-    # Version 2 tells the instances of a partitioned GPU (MIG) apart.
+    # Version 2 distinguishes the instances of a partitioned GPU (MIG).
     cuda.cuDeviceGetUuid_v2(ctypes.byref(uuid), device)
     digits = bytes(uuid).hex()
     major, minor = ctypes.c_int(), ctypes.c_int()

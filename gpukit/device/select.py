@@ -18,7 +18,7 @@ from gpukit.device.cgroups import cpu_quota
 from gpukit.errors import DeviceError, UsageError
 from gpukit.wording import spelled
 
-# Below this many vertex or edge visits the CPU is done before a GPU program has started (about 1.2 s).
+# Below this many vertex or edge visits the CPU finishes before a GPU program has started (about 1.2 s).
 SMALL_WORK = 30_000_000
 MAX_THREADS = 4096
 
@@ -29,7 +29,7 @@ NO_JIT = "NUMBA_DISABLE_JIT is set, and gpukit runs compiled code only; unset it
 class Gpu:
     """One GPU that CUDA shows: its name, memory in bytes, compute capability, lock identity and visibility token.
 
-    ``token`` is what CUDA_VISIBLE_DEVICES must hold to show just this one.
+    ``token`` is the value of CUDA_VISIBLE_DEVICES that shows only this GPU.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Gpu:
 
 @dataclass(frozen=True)
 class Device:
-    """Where the work runs.
+    """The device on which the work runs.
 
     Attributes
     ----------
@@ -50,15 +50,15 @@ class Device:
     name : str
         Name of the processor or GPU.
     gpus : tuple of int
-        CUDA device numbers to use, valid once the lease is taken; empty on the CPU.
+        CUDA device numbers to use, valid once the lease is taken; empty for the CPU.
     threads : int
         CPU threads, at least 1.
     reason : str
-        Why this device was taken.
+        Why this device was chosen.
     memory : int
-        Memory of one GPU in bytes; 0 on the CPU.
+        Memory of one GPU in bytes; 0 for the CPU.
     pool : tuple of Gpu
-        The GPUs to lease from; empty on the CPU and in the simulator.
+        The GPUs to lease from; empty for the CPU and in the simulator.
     """
 
     kind: str
@@ -84,10 +84,10 @@ def simulated() -> bool:
 
 
 def for_kernels(function: Any) -> Any:
-    """Return a compiled function as kernels can call it: itself, but its Python form under the simulator.
+    """Return a compiled function in the form that kernels can call: unchanged, or its Python form in the simulator.
 
-    Needed for functions that take arrays; those that take numbers serve both. What the function calls of its own module
-    is in its Python form, too.
+    This is needed for functions that take arrays; functions of numbers work in both. The functions of the same module
+    that it calls are converted as well.
     """
     if not simulated():
         return function
@@ -103,12 +103,12 @@ def for_kernels(function: Any) -> Any:
 
 @lru_cache(maxsize=1)
 def look_for_gpus() -> "subprocess.Popen[bytes] | str":
-    """Start to ask the driver for its GPUs, which takes it tenths of a second, while the caller does something else.
+    """Start a query of the driver for its GPUs, which takes tenths of a second; the caller can work meanwhile.
 
     Returns
     -------
     Popen or str
-        The process that asks, or why there is nothing to ask. :func:`detect` waits for the answer.
+        The process that queries, or the reason why there is nothing to query. :func:`detect` waits for the answer.
     """
     if simulated():
         return "the CUDA simulator is on (NUMBA_ENABLE_CUDASIM)"
@@ -125,9 +125,9 @@ def look_for_gpus() -> "subprocess.Popen[bytes] | str":
 
 @lru_cache(maxsize=1)
 def detect() -> tuple[tuple[Gpu, ...], str]:
-    """Return the GPUs that CUDA shows this process, in CUDA's order, and why there are none.
+    """Return the GPUs that CUDA shows this process, in CUDA's order, and the reason if there are none.
 
-    Honours CUDA_VISIBLE_DEVICES. Starts a process where there is a driver. The simulator counts as none.
+    Honours CUDA_VISIBLE_DEVICES. Starts a process if there is a driver. In the simulator there are none.
     """
     asking = look_for_gpus()
     if isinstance(asking, str):
@@ -142,7 +142,7 @@ def detect() -> tuple[tuple[Gpu, ...], str]:
     hint = "" if shown is None else f"; CUDA_VISIBLE_DEVICES is {shown!r}"
     if "error" in answer:
         return (), answer["error"] + hint
-    # CUDA shows the devices in the order of this list, up to the first entry it does not know.
+    # CUDA shows the devices in the order of this list, up to the first unknown entry.
     tokens = [entry.strip() for entry in shown.split(",")] if shown is not None else []
     gpus = tuple(
         Gpu(
@@ -158,7 +158,7 @@ def detect() -> tuple[tuple[Gpu, ...], str]:
 
 
 def package_problem() -> str:
-    """Return why installed packages cannot run CUDA kernels, or an empty string."""
+    """Return the reason why the installed packages cannot run CUDA kernels, or an empty string."""
     try:
         importlib.metadata.version("cuda-bindings")
     except importlib.metadata.PackageNotFoundError:
@@ -169,12 +169,12 @@ def package_problem() -> str:
 
 
 def available_threads(root: Path = Path("/")) -> int:
-    """Return how many CPUs this process may use: its affinity, within the quotas of its control groups.
+    """Return the number of CPUs that this process may use: its affinity, within the quotas of its control groups.
 
     Parameters
     ----------
     root : path
-        Where ``proc`` and ``sys`` lie; another folder in tests.
+        Folder with ``proc`` and ``sys``; another one in tests.
     """
     count = len(os.sched_getaffinity(0))
     return min(count, cpu_quota(root) or count)
@@ -187,7 +187,7 @@ def check_requested(requested: str) -> None:
 
 
 def choose(requested: str = "auto", gpus: int = 1, threads: int | None = None, *, work: float | None = None) -> Device:
-    """Choose where to run.
+    """Choose the device to run on.
 
     Parameters
     ----------
@@ -196,22 +196,22 @@ def choose(requested: str = "auto", gpus: int = 1, threads: int | None = None, *
     gpus : int
         Number of GPUs, at least 0; with 0, ``auto`` takes the CPU.
     threads : int, optional
-        CPU threads in [1, 4096]; all that this process may use by default.
+        CPU threads in [1, 4096]; by default all that this process may use.
     work : float, optional
-        Estimated number of vertex and edge visits; ``auto`` leaves small work to the CPU, which is done before a GPU
+        Estimated number of vertex and edge visits. ``auto`` leaves small work to the CPU, which finishes before a GPU
         program has started.
 
     Returns
     -------
     Device
-        A GPU device is not leased yet; see :mod:`gpukit.device.lease`.
+        A GPU device is not yet leased; see :mod:`gpukit.device.lease`.
 
     Raises
     ------
     UsageError
         If a number is out of range.
     DeviceError
-        If ``cuda`` is asked for and there is no GPU, or not as many.
+        If ``cuda`` is requested and there are no GPUs, or too few.
     """
     check_requested(requested)
     if threads is not None and not 1 <= threads <= MAX_THREADS:

@@ -1,4 +1,4 @@
-"""The known answers of Philox4x32-10: whether compiled integer code gives the right bits (CUDA: selftest_cuda.py)."""
+"""Known answers of Philox4x32-10, to check that compiled integer code gives the right bits (CUDA: selftest_cuda.py)."""
 
 import numpy as np
 

@@ -11,7 +11,7 @@ from gpukit.device.selftest import KNOWN_ANSWERS
 
 @kernel(("uint32[:, ::1]", "uint32[:, ::1]"))
 def answer(rows, out):
-    """Write the four words of each row of ``rows`` (counter and key, 6 words) to that of ``out``, a thread per row."""
+    """Write four words for each row of ``rows`` (counter and key, 6 words) to that row of ``out``; a thread per row."""
     i = cuda.grid(1)
     if i < rows.shape[0]:
         a, b, c, d = philox4x32(rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3], rows[i, 4], rows[i, 5])

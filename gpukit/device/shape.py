@@ -1,6 +1,6 @@
-"""Launch shapes from the properties of the current GPU, and the small ones of the simulator.
+"""Launch shapes from the properties of the current GPU, and small ones for the simulator.
 
-The simulator runs each thread of a block as one of the host's, and one kernel at a time.
+The simulator runs each thread of a block as a thread of the host, and one kernel at a time.
 """
 
 import threading
@@ -14,32 +14,32 @@ SIMULATED_BLOCKS, SIMULATED_THREADS = 2, 32
 
 
 class Shape(NamedTuple):
-    """Blocks of a launch, and threads of each."""
+    """Number of blocks of a launch, and of threads of each block."""
 
     grid: int
     block: int
 
 
 def block_size(wanted: int, few: int = SIMULATED_THREADS) -> int:
-    """Return the threads of a block: those wanted, or at most ``few`` under the simulator."""
+    """Return the number of threads of a block: ``wanted``, or at most ``few`` in the simulator."""
     return min(wanted, few) if simulated() else wanted
 
 
 def shape(kernel: Any, work: int, block: int, each: int | None = None, few: int = SIMULATED_BLOCKS) -> Shape:
-    """Return the launch shape of a kernel whose blocks take their work in turns.
+    """Return the launch shape of a kernel whose blocks divide the work in a loop.
 
     Parameters
     ----------
     kernel : Kernel
-        Its ``max_registers``, if it has any, counts for how many of its blocks a multiprocessor holds.
+        Its ``max_registers``, if set, limits how many of its blocks a multiprocessor holds.
     work : int
-        How many blocks would have something to do; more are not launched.
+        Number of blocks that would have work; no more are launched.
     block : int
         Threads of a block.
     each : int, optional
-        Blocks for each multiprocessor; if not given, as many as it holds at once, by blocks, threads and registers.
+        Blocks per multiprocessor; if not given, as many as it holds at once, by blocks, threads and registers.
     few : int
-        Blocks under the simulator.
+        Blocks in the simulator.
 
     Returns
     -------
@@ -54,10 +54,10 @@ def shape(kernel: Any, work: int, block: int, each: int | None = None, few: int 
 
 
 def fullest(kernel: Any, work: int, block: int) -> Shape:
-    """Return the shape with most threads on the device: blocks of so many threads, or of half as many whole warps.
+    """Return the shape with most threads on the device: blocks of ``block`` threads, or of half as many if whole warps.
 
-    With 80 registers for a thread, say, a multiprocessor with 65,536 of them has room for one block of 512 threads, but
-    for three of 256; and none for a block of 1,024. Arguments are those of :func:`shape`.
+    For example, with 80 registers per thread, a multiprocessor with 65,536 registers holds one block of 512 threads,
+    but three of 256, and none of 1,024. Arguments are those of :func:`shape`.
     """
     if simulated():
         return shape(kernel, work, block)
@@ -67,7 +67,7 @@ def fullest(kernel: Any, work: int, block: int) -> Shape:
 
 
 def _resident(kernel: Any, block: int) -> int:
-    """Return the blocks of a kernel that a multiprocessor holds at once, by blocks, threads and registers."""
+    """Return the number of blocks of a kernel that a multiprocessor holds at once, by blocks, threads and registers."""
     per = device_attribute("MAX_THREADS_PER_MULTIPROCESSOR") // block
     each = min(device_attribute("MAX_BLOCKS_PER_MULTIPROCESSOR"), per)
     if registers := kernel.max_registers:

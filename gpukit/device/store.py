@@ -1,14 +1,14 @@
 """Archives of compiled kernels: where the code of a kernel is found, and how it is loaded.
 
-An archive is a zip file of one architecture. ``manifest.json`` says of each kernel, by its key, what it is called, the
-types it was compiled for, its name in the code, whether its blocks wait for one another, and where its code lies: from
-``start`` to ``end`` in the file of its module. Kernels of one module are alike, so one file of them is a third smaller
-than a file for each. A key is a digest of all sources that the code can contain, of the types, and of the limit of
-registers: code whose sources have changed is not found. A package carries archives in ``gpukit/kernels``; what is
-compiled on a user's machine lies in the user's cache, in an archive for each kernel. Both are read in the same way.
+An archive is a zip file for one architecture. Its ``manifest.json`` describes each kernel by its key: its name, the
+types it was compiled for, its name in the code, whether its blocks wait for each other, and the place of its code, from
+``start`` to ``end`` in the file of its module. Kernels of one module are similar, so one file for all is a third
+smaller than a file for each. A key is a digest of all sources that the code can contain, of the types, and of the limit
+of registers. So code whose sources have changed is not found. The package has archives in ``gpukit/kernels``. Code
+compiled on a user's machine is in the user's cache, in one archive per kernel. Both are read in the same way.
 
-The archive ``compute_75`` has no machine code but PTX of the oldest architecture, which the driver translates for GPUs
-that are newer than the package, once.
+The archive ``compute_75`` has no machine code but PTX for the oldest architecture. For GPUs that are newer than the
+package, the driver translates it once.
 """
 
 import hashlib
@@ -41,21 +41,21 @@ from gpukit.wording import spelled
 Capability = tuple[int, int]
 
 ARCHITECTURES: tuple[Capability, ...] = ((7, 5), (8, 0), (9, 0), (10, 0), (12, 0))
-"""The compute capabilities that the package has machine code for. GPUs of 8.6 and 8.9 run that of 8.0."""
+"""The compute capabilities for which the package has machine code. GPUs of 8.6 and 8.9 run the code for 8.0."""
 
 PORTABLE = "compute_75"
 """The archive of PTX."""
 
 SHIPPED = Path(__file__).parents[1] / "kernels"
-"""Where the package carries its archives."""
+"""Folder of the package's archives."""
 
 RUNTIME = "libcudadevrt.a"
-"""What PTX of kernels whose blocks wait for one another is linked with; in the archive of PTX."""
+"""Library linked with the PTX of kernels whose blocks wait for each other; it is in the PTX archive."""
 
 FORMAT, MANIFEST, EPOCH = 2, "manifest.json", (1980, 1, 1, 0, 0, 0)
 
 DAMAGE = (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, lzma.LZMAError)
-"""What reading an archive raises that is not there or is damaged."""
+"""Errors from reading an archive that is missing or damaged."""
 
 _log = logging.getLogger("gpukit")
 
@@ -68,7 +68,7 @@ class Code(NamedTuple):
     entry : str
         Its name in the code.
     cooperative : bool
-        Whether its blocks wait for one another, and are launched so.
+        Whether its blocks wait for each other, which needs a cooperative launch.
     code : bytes
         Machine code, or PTX.
     """
@@ -79,7 +79,7 @@ class Code(NamedTuple):
 
 
 def name_of(capability: Capability) -> str:
-    """Return the name of an architecture, as ``sm_90``."""
+    """Return the name of an architecture, such as ``sm_90``."""
     return "sm_{}{}".format(*capability)
 
 
@@ -94,7 +94,7 @@ def load(signature: Signature, capability: Capability) -> tuple[Any, bool]:
     Returns
     -------
     CUkernel, bool
-        The driver's handle, and whether the kernel's blocks wait for one another.
+        The driver's handle, and whether the kernel's blocks wait for each other.
 
     Raises
     ------
@@ -116,9 +116,9 @@ def load(signature: Signature, capability: Capability) -> tuple[Any, bool]:
 
 
 def archive_for(capability: Capability) -> Path | None:
-    """Return the package's archive of machine code that GPUs of a compute capability run; None where it has none.
+    """Return the package's archive of machine code for GPUs of a compute capability; None if there is none.
 
-    Code of one capability runs on GPUs of the same first digit and no smaller second one.
+    Code for one capability runs on GPUs with the same major number and at least its minor number.
     """
     fitting = [one for one in ARCHITECTURES if one[0] == capability[0] and one[1] <= capability[1]]
     found = archive(SHIPPED, name_of(max(fitting))) if fitting else None
@@ -126,17 +126,17 @@ def archive_for(capability: Capability) -> Path | None:
 
 
 def has_compiler() -> bool:
-    """Return whether kernels can be compiled here."""
+    """Return whether kernels can be compiled on this machine."""
     return importlib.util.find_spec("numba_cuda") is not None
 
 
 def find(signature: Signature, capability: Capability) -> Code:
-    """Return the machine code of a kernel: the package's, that of the user's cache, or what is made now for that.
+    """Return the machine code of a kernel: from the package, from the user's cache, or newly made for the cache.
 
     Raises
     ------
     DeviceError
-        If there is none, and nothing that makes it.
+        If there is no code, and no way to make it.
     """
     key, architecture, shipped = key_of(signature), name_of(capability), archive_for(capability)
     if shipped and (found := read(shipped, key)):
@@ -159,7 +159,7 @@ def find(signature: Signature, capability: Capability) -> Code:
 
 
 def read(path: Path, key: str) -> Code | None:
-    """Return a kernel of an archive; None where it, or the archive, is not there or is damaged."""
+    """Return a kernel of an archive; None if it, or the archive, is missing or damaged."""
     try:
         with zipfile.ZipFile(path) as file:
             said = _manifest(file)["kernels"].get(key)
@@ -169,7 +169,7 @@ def read(path: Path, key: str) -> Code | None:
 
 
 def keys(path: Path) -> set[str]:
-    """Return the keys of all kernels of an archive; none where it is not there or is damaged."""
+    """Return the keys of all kernels of an archive; none if it is missing or damaged."""
     try:
         with zipfile.ZipFile(path) as file:
             return set(_manifest(file)["kernels"])
@@ -183,7 +183,7 @@ def _manifest(file: zipfile.ZipFile) -> dict[str, Any]:
 
 
 def contents(path: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Return what an archive says of its kernels, and their code, both by key."""
+    """Return the descriptions of an archive's kernels, and their code, both by key."""
     with zipfile.ZipFile(path) as file:
         kernels = _manifest(file)["kernels"]
         files = {name: file.read(name) for name in file.namelist()}
@@ -198,7 +198,7 @@ def _code(file: bytes, said: Mapping[str, Any]) -> bytes:
 
 
 def described(signature: Signature, code: Code) -> dict[str, Any]:
-    """Return what an archive says of a kernel."""
+    """Return the description of a kernel for an archive."""
     kernel, types = signature.kernel.name, list(map(str, signature.types))
     return {"kernel": kernel, "types": types, "entry": code.entry, "cooperative": code.cooperative}
 
@@ -206,13 +206,13 @@ def described(signature: Signature, code: Code) -> dict[str, Any]:
 def write(
     path: Path, kernels: Mapping[str, Any], codes: Mapping[str, bytes], more: Mapping[str, bytes] | None = None
 ) -> None:
-    """Write an archive, whole or not at all; the same contents give the same bytes.
+    """Write an archive, completely or not at all; the same contents give the same bytes.
 
     Parameters
     ----------
     path : Path
     kernels : mapping
-        What :func:`described` returns, by key.
+        Results of :func:`described`, by key.
     codes : mapping of bytes
         The code of each kernel, by key.
     more : mapping of bytes, optional
@@ -234,7 +234,7 @@ def write(
 
 
 def _make(signature: Signature, key: str, architecture: str, path: Path) -> Code:
-    """Make the code of a kernel and an archive of it: from PTX where the package has that, else by the compiler."""
+    """Make the code of a kernel and an archive of it: from the package's PTX if there is any, else by the compiler."""
     portable = archive(SHIPPED, PORTABLE)
     if found := read(portable, key):
         _log.info("translating %s for this GPU, once on this machine", signature.kernel.name)
@@ -261,7 +261,7 @@ def _make(signature: Signature, key: str, architecture: str, path: Path) -> Code
 
 
 def _translated(found: Code, signature: Signature, architecture: str, runtime: bytes) -> bytes:
-    """Return the machine code that the driver makes of PTX."""
+    """Return the machine code that the driver's linker makes from PTX."""
     from cuda.core import Linker, LinkerOptions, ObjectCode
 
     options = LinkerOptions(arch=architecture, max_register_count=signature.kernel.max_registers)
@@ -270,7 +270,7 @@ def _translated(found: Code, signature: Signature, architecture: str, runtime: b
 
 
 def key_of(signature: Signature, digest: Callable[[str], str] | None = None) -> str:
-    """Return the key of a kernel that is compiled for these types; ``digest`` of a file is that of its bytes."""
+    """Return the key of a kernel for these types; ``digest`` of a file is by default that of its bytes."""
     digest = digest or _digest
     said = [FORMAT, signature.kernel.name, str(signature), signature.kernel.max_registers]
     said += [f"{name} {digest(path)}" if path else name for name, path in sorted(_reached(signature.kernel.py_func)[0])]
@@ -283,16 +283,16 @@ def _digest(path: str) -> str:
 
 
 def is_cooperative(signature: Signature) -> bool:
-    """Return whether blocks of a kernel wait for one another: it, or a function that it calls, asks for the grid."""
+    """Return whether blocks of a kernel wait for each other: it, or a function that it calls, uses the grid barrier."""
     return "this_grid" in _reached(signature.kernel.py_func)[1]
 
 
 @cache
 def _reached(function: FunctionType) -> tuple[set[tuple[str, str]], set[str]]:
-    """Return all that the code of a kernel can contain, and all names that are used in it.
+    """Return everything that the code of a kernel can contain, and all names used in it.
 
-    The first are the modules (name, path) of its functions, named tuples and enumerations, and the values of what else
-    they name (name and value, no path).
+    The first set has the modules (name, path) of its functions, named tuples and enumerations, and the other values
+    that these refer to (name and value, no path).
     """
     found, used, seen, left = set[tuple[str, str]](), set[str](), set[FunctionType](), [function]
     while left:
@@ -326,7 +326,7 @@ def _reached(function: FunctionType) -> tuple[set[tuple[str, str]], set[str]]:
 
 
 def _names(code: CodeType) -> Iterator[str]:
-    """Yield the names that code uses, functions in it included."""
+    """Yield the names that code uses, including those in nested functions."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

@@ -11,16 +11,17 @@ TRANSFER = "transfer"
 """The phase in which data are copied to a device."""
 
 READY = 64
-"""Moments that are made beforehand: to make one takes as long as to note it."""
+"""Number of moments created in advance: creating one takes as long as recording it."""
 
 
 def synchroniser(device: Device) -> Callable[[], None]:
-    """Return what waits until all GPUs of a device have done what they were given; the CPU has nothing to wait for."""
+    """Return a function that waits until all GPUs of a device have finished their work; it does nothing on the CPU."""
     if device.kind == "cpu":
         return lambda: None
 
     def synchronise() -> None:
-        # Where arrays were not needed yet, nothing was launched, and CuPy need not be imported to know that.
+        # If this module is not loaded, nothing was launched, so there is nothing to wait for and CuPy need not be
+        # imported.
         arrays = sys.modules.get("gpukit.device.arrays")
         if arrays is not None:
             for gpu in device.gpus:
@@ -30,9 +31,9 @@ def synchroniser(device: Device) -> Callable[[], None]:
 
 
 def marker(device: Device) -> Callable[[], Callable[[], float]] | None:
-    """Return what notes when a GPU will have done what it was given, for :class:`PhaseTimer`.
+    """Return a function that records when a GPU finishes the work given so far, for :class:`PhaseTimer`.
 
-    None where nobody can tell but who waits: on the CPU, on several GPUs, and in the simulator.
+    None if only waiting can tell: on the CPU, on several GPUs, and in the simulator.
     """
     if device.kind == "cpu" or len(device.gpus) > 1 or simulated():
         return None
@@ -54,7 +55,7 @@ def marker(device: Device) -> Callable[[], Callable[[], float]] | None:
 
 @contextmanager
 def profiled(device: Device) -> Iterator[None]:
-    """Show the ``with`` body to a profiler that was told to wait for it, as ``ncu --profile-from-start off`` is.
+    """Profile the ``with`` body in a profiler that starts on request, such as ``ncu --profile-from-start off``.
 
     Without a profiler, and on the CPU, this does nothing.
     """
@@ -76,16 +77,17 @@ class PhaseTimer:
     Parameters
     ----------
     sync : callable, optional
-        Waits for the device; called where a phase begins and ends, so that work launched in a phase counts there.
+        Waits for the device. It is called at the start and end of a phase, so that work launched in a phase counts
+        there.
     mark : callable, optional
-        Called instead: notes what the current stream of the device was given so far, and returns a function that says
-        when that was done, on the clock of ``time.perf_counter``. So a phase may begin while the device is busy with
-        the one before; its time counts from when that is done. Only where ``TRANSFER`` ends ``sync`` is called all the
-        same: what the host does next would else be hidden behind copies of the graph.
+        Used instead of ``sync``. It records the work given to the current stream of the device so far, and returns a
+        function that returns when this work finished, on the clock of ``time.perf_counter``. So a phase may begin while
+        the device still works on the phase before; its time counts from the end of that work. At the end of
+        ``TRANSFER``, ``sync`` is called as well: otherwise the copies of the graph would hide the host's next work.
 
     Attributes
     ----------
-    laps : list of float
+    Seconds from the creation of the timer to each :meth:`lap`.
         Seconds since the timer was made, at each :meth:`lap`.
     """
 
@@ -100,15 +102,15 @@ class PhaseTimer:
         self.laps: list[float] = []
 
     def lap(self) -> None:
-        """Note the time; for work whose first steps are an answer already, as greedy choices are."""
+        """Record the time; for work whose first steps are already an answer, such as greedy selection."""
         self.laps.append(time.perf_counter() - self._start)
 
     def phase(self, name: str) -> AbstractContextManager[None]:
-        """Count the time of the ``with`` body for ``name``, also when it raises."""
+        """Count the time of the ``with`` body for ``name``, even if it raises."""
         return _Phase(self, name)
 
     def _change(self, entered: str | None, broken: bool = False) -> None:
-        """Enter ``entered``, or leave the innermost phase."""
+        """Enter the phase ``entered``, or leave the innermost phase."""
         if self.mark is not None:
             done = None if broken else self.mark()
             self._changes.append((entered, time.perf_counter(), done))
@@ -118,7 +120,7 @@ class PhaseTimer:
         self._charge(entered, time.perf_counter())
 
     def _charge(self, entered: str | None, now: float) -> None:
-        """Give the time since the last change to the innermost phase, then enter ``entered`` or leave that phase."""
+        """Add the time since the last change to the innermost phase, then enter ``entered`` or leave that phase."""
         if self._open:
             self._spent[self._open[-1]] += now - self._mark
         self._mark = now
@@ -129,7 +131,7 @@ class PhaseTimer:
             self._open.append(entered)
 
     def seconds(self) -> dict[str, float]:
-        """Return ``total`` (since the timer was made) and the seconds of each phase, in order of first entry."""
+        """Return ``total`` (since the timer was created) and the seconds of each phase, in order of first entry."""
         for entered, now, done in self._changes:
             self._charge(entered, now if done is None else max(now, done()))
         self._changes.clear()
@@ -137,7 +139,7 @@ class PhaseTimer:
 
 
 class _Phase:
-    """A phase of a timer, as a context; one made of a generator takes three times as long to enter and leave."""
+    """A phase of a timer, as a context manager; one made from a generator takes three times as long."""
 
     __slots__ = ("_name", "_timer")
 
@@ -148,7 +150,7 @@ class _Phase:
         self._timer._change(self._name)
 
     def __exit__(self, raised: type[BaseException] | None, *_: object) -> None:
-        timer, broken = self._timer, raised is not None  # a broken device would raise again here and hide the cause
+        timer, broken = self._timer, raised is not None  # a failed device would raise again here and hide the cause
         if not broken and self._name == TRANSFER and timer.mark is not None and timer.sync is not None:
             timer.sync()
         timer._change(None, broken)

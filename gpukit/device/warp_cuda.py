@@ -1,7 +1,7 @@
-"""What all threads of a warp do together, each of them; the simulator has no warps, and each of its threads is alone.
+"""Operations of all threads of a warp together; the simulator has no warps, so each thread is alone.
 
-Only masks that are known beforehand name threads that wait for each other. Those that happen to run the same code, as
-``cuda.activemask`` tells, need not all come to the next barrier.
+Only masks known beforehand name threads that wait for each other. The threads that happen to run the same code, which
+``cuda.activemask`` returns, need not all reach the next barrier.
 """
 
 from gpukit.device.kernels import cuda, device
@@ -11,11 +11,11 @@ if simulated():
 
     @device
     def warp_fence():
-        """Do nothing: the simulator reads when it is told to."""
+        """Do nothing: the simulator reads in program order."""
 
     @device
     def warp_barrier():
-        """Wait for the other threads of a warp, here those of a block of one warp."""
+        """Wait for the other threads of a warp; in the simulator, for those of a block of one warp."""
         cuda.syncthreads()
 
     @device
@@ -27,16 +27,16 @@ else:
 
     @device
     def warp_fence():
-        """Have all loads before under way, and all threads of the warp run the same code at the same time from here on.
+        """Issue all preceding loads, and make all threads of the warp run the same code in step from here on.
 
-        Without it the compiler would delay loads one behind the other, to save registers, and each thread that left a
-        loop would go on by itself.
+        Without it the compiler would delay loads one after the other, to save registers, and each thread that left a
+        loop would continue by itself.
         """
         cuda.syncwarp()
 
     @device
     def warp_barrier():
-        """Wait for the other threads of a warp, and see what they wrote."""
+        """Wait for the other threads of a warp, and see their writes."""
         cuda.syncwarp()
 
     @device
