@@ -144,7 +144,7 @@ class _Cache(FunctionCache):
     """Numba's cache of a function, which loads compiled code without the compiler.
 
     If several processes need the same code, one compiles it, and the rest wait. Otherwise each would compile it, and
-    overwrite the entries of the others in the index of the function's files.
+    overwrite entries of the rest in the index of the function's files.
     """
 
     _impl_class = _Result

@@ -60,7 +60,7 @@ def unreadable(gpus: Sequence[int]) -> str:
 
 
 def granularity(gpus: Sequence[int]) -> int:
-    """Return the number of which sizes of parts are multiples; raises DeviceError if the driver lacks such memory."""
+    """Return the unit of the sizes of parts, in bytes; raises DeviceError if the driver lacks such memory."""
     if xp is np:
         return 64
     from cuda.bindings import driver

@@ -36,6 +36,7 @@ class Stream(IntEnum):
 
 @numba.njit(inline="always")
 def _round(c0, c1, c2, c3, k0, k1):
+    """Return the counter after one round of Philox4x32 with the round key (k0, k1)."""
     p0 = uint64(0xD2511F53) * uint64(c0)
     p1 = uint64(0xCD9E8D57) * uint64(c2)
     return (

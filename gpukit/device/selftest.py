@@ -2,7 +2,7 @@
 
 import numpy as np
 
-import gpukit.device.compiled  # noqa: F401  which checks what the environment asks of Numba
+import gpukit.device.compiled  # noqa: F401  which checks Numba's settings in the environment
 from gpukit.device.philox import philox4x32
 
 # Counter, key and output of Salmon et al.'s reference code, as 32-bit words.

@@ -54,10 +54,11 @@ def shape(kernel: Any, work: int, block: int, each: int | None = None, few: int 
 
 
 def fullest(kernel: Any, work: int, block: int) -> Shape:
-    """Return the shape with most threads on the device: blocks of ``block`` threads, or of half as many if whole warps.
+    """Return the launch shape with most threads on the device, for two widths of blocks.
 
-    For example, with 80 registers per thread, a multiprocessor with 65,536 registers holds one block of 512 threads,
-    but three of 256, and none of 1,024. Arguments are those of :func:`shape`.
+    The widths are ``block``, and half of it if that is a whole number of warps. For example, with 80 registers per
+    thread, a multiprocessor with 65,536 registers holds one block of 512 threads, but three of 256, and none of 1,024.
+    Arguments are those of :func:`shape`.
     """
     if simulated():
         return shape(kernel, work, block)

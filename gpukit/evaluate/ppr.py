@@ -214,7 +214,7 @@ def _certified(values: np.ndarray, k: int, error: float) -> Certified:
 
 
 def top(values: np.ndarray, k: int) -> np.ndarray:
-    """Return the vertices of the k largest positive values (int64), by falling value, then by id."""
+    """Return the vertices of the k largest positive values (int64), by decreasing value, then by id."""
     order = np.flatnonzero(values > 0)
     return order[np.argsort(-values[order], kind="stable")][:k]
 

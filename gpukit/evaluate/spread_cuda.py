@@ -26,7 +26,7 @@ RUNS_PER_BLOCK = 16
 between launches."""
 
 LONG = 32
-"""Mean number of edges of a row above which a whole warp reads a row."""
+"""A whole warp reads a row if rows have more edges than this on average."""
 
 
 class _State(NamedTuple):

@@ -17,7 +17,7 @@ from gpukit.graph.kernels import in_parts, rows_by_edges
 from gpukit.graph.probabilities import ONE, head_probabilities, threshold
 
 TAKEN = np.iinfo(np.int64).min
-"""The key of a vertex that cannot be chosen (again)."""
+"""The key of a vertex that cannot be chosen, or not again."""
 
 NOTHING = np.zeros(0, np.uint32)
 
@@ -239,6 +239,7 @@ def _check(graph: Graph, k: int) -> None:
 
 @njit
 def _words(n, seed, tag):
+    """Return the keyed 64-bit word of each vertex (uint64)."""
     words = np.empty(n, np.uint64)
     for v in range(n):
         low, high, _, _ = draw4(seed, tag, 0, v, 0)
@@ -339,13 +340,14 @@ def _winner(keys, winners, node):
 
 @njit
 def _play(keys, winners):
+    """Play the whole tournament; afterwards each node holds the winner of its children."""
     for node in range(len(keys) - 1, 0, -1):
         winners[node] = _winner(keys, winners, node)
 
 
 @njit
 def _change(pool, slot, key):
-    """Change the key of the vertex at a place, unless it is taken; stops where the winner does not depend on it."""
+    """Change the key of a vertex, unless it is taken, and update the nodes that it wins or has won."""
     if pool.keys[slot] == TAKEN:
         return
     pool.keys[slot] = key

@@ -1,6 +1,6 @@
 """Influence maximisation from a graph and parameters to seeds with a guarantee, on any device.
 
-Sample ids, below 2**48, say which random numbers a set is made of; collections that must be independent lie apart:
+Sample ids, below 2**48, determine the random numbers of a set. Independent collections use disjoint ranges of ids:
 
 =============  ====================================================================
 first id       collection

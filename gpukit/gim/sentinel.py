@@ -26,8 +26,8 @@ PILOT_SETS, LARGE_SETS = 64, 4
 """Sets of the pilot, and the number of large ones among them from which a sentinel is used."""
 
 LARGE = (256, 1024)
-"""A set is large if it has more than 1/64 of the vertices. These are the bounds of that limit: shorter sets are
-cheap."""
+"""A set is large if it has more than 1/64 of the vertices, but the limit is at least 256 and at most 1,024: shorter
+sets are cheap."""
 
 TRIES = 4
 """Number of vertices that are tried as the sentinel, those of the largest expected degree."""
@@ -160,7 +160,7 @@ def exchange(problem: Problem, seeds: np.ndarray, another: Another, size: int) -
 
 
 def gains(problem: Problem, seeds: np.ndarray, another: Another, size: int) -> np.ndarray:
-    """Return, as int64 (k,), how many of ``size`` fresh sets each seed newly hits; they end at the first one."""
+    """Return, as int64 (k,), how many of ``size`` fresh sets each seed newly hits; sets end at the first seed."""
     sets = another(GAINS_FIRST, ends_at(problem.graph, seeds[:1], int(seeds[0])))
     sets.extend(size)
     return np.diff(sets.coverage(seeds))

@@ -75,7 +75,7 @@ def sums_of_bits(work, word, bits):
 
 @device
 def number_of(word, bit):
-    """Return the number of the candidate that has a bit in a word of marks."""
+    """Return the number of the candidate at a bit of a word of marks."""
     return int32(word >> 32) + int32(cuda.popc(uint32(word & ((int64(1) << bit) - 1))))
 
 
@@ -120,6 +120,7 @@ def count_candidates(entries, start, end, rank, stride, marks, taken):
 
 @device
 def _bucket(count):
+    """Return the bucket of a count (``BUCKETS``)."""
     if count < 8:
         return int32(count)
     exponent = 31 - cuda.clz(int32(count))

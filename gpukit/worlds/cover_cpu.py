@@ -80,6 +80,7 @@ def count(offsets, members, ranges, counts):
 
 @njit(inline="always")
 def _value(counts, bonus, unit, e):
+    """Return the value of an element: its sets times ``unit``, plus its bonus (int64)."""
     return np.int64(counts[e]) * unit + (bonus[e] if len(bonus) else 0)
 
 

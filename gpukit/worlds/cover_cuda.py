@@ -70,7 +70,7 @@ class Sets(namedtuple("Sets", "starts sizes size entries used counts whole")):
 
 
 class DeviceQuery(namedtuple("DeviceQuery", "n rounds k forced state target bounds bonus unit")):
-    """What to choose.
+    """A selection to make, for the kernel.
 
     Attributes
     ----------

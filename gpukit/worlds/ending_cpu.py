@@ -57,7 +57,7 @@ def begin(samples, elements, owners, used, link, early):
 
 @njit
 def next_group(elements, owners, link, group, early):
-    """Take at most ``group`` pairs of the highest order that waits, of sets that go on; return their number."""
+    """Take at most ``group`` pairs of the highest waiting order, from sets that have not ended; return their number."""
     size = 0
     for order in range(ORDERS - 1, -1, -1):
         pair = early.top[order]

@@ -28,7 +28,7 @@ def word_of(words, i):
 
 @numba.njit
 def biased(product, size):
-    """Whether Lemire's product ``word * size`` falls into the part that must be redrawn for [0, size) to be uniform."""
+    """Return whether Lemire's product ``word * size`` must be redrawn for a result uniform over [0, size)."""
     low = uint32(product & uint64(_LOW32))
     if low >= uint32(size):
         return False

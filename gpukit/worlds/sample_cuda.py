@@ -131,10 +131,10 @@ def _rebuild(space, block, used, size):
 
 @step
 def _grow(space, block, shared, used, size, full):
-    """Return the number of slots of the table, after growing it if there is room.
+    """Grow the table if there is room; return its number of slots.
 
-    If an insertion found no slot (``full``), the table gets all slots there are. The caller then repeats the iteration;
-    the pairs it did insert are not found again.
+    If an insertion found no slot (``full``), the table gets the largest size. The caller then repeats the iteration; it
+    does not find again the pairs that were inserted.
     """
     slots = int32(len(space.table) // cuda.gridDim.x)
     larger = slots if full else min(slots, int32(4 * size))
@@ -205,7 +205,7 @@ def _expand(tables, samples, space, out, block, stage, live, key, first, rows, s
     """Draw rows of a pair; afterwards their live in-edges are in the stage.
 
     Algorithm 3, lines 15 to 19 (section 3.7 under LT), without a draw for each dead edge. Live edges that do not fit
-    into the stage are followed at once. A pair of the queue is put back if it has rows left. The threads of a warp
+    into the stage are followed immediately. A pair of the queue is put back if it has rows left. The threads of a warp
     iterate as often as the one with most rows.
     """
     owner = int64(key >> uint64(32))

@@ -118,7 +118,7 @@ class TableStore:
 
 
 def equal_rows(indptr: np.ndarray, longest: int = 1 << 32) -> np.ndarray:
-    """Cut the in-edges of each vertex into rows of ``longest`` edges; meta is left 0."""
+    """Cut the in-edges of each vertex into rows of at most ``longest`` edges; meta stays 0."""
     n = len(indptr) - 1
     degrees = np.diff(indptr)
     extra = np.maximum(-(-degrees // longest) - 1, 0)
@@ -173,6 +173,7 @@ def _probability_class(stored):
 
 @njit
 def _row_length_limit(b):
+    """Return the most edges of a row of class b: 64 if direct, else 8 expected live edges."""
     return 64 if b <= 1 else 8 << b
 
 

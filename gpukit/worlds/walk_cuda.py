@@ -61,7 +61,7 @@ class Stack(namedtuple("Stack", "hash when")):
 
 
 class Recent(namedtuple("Recent", "vertex size ticket used")):
-    """What the threads of a block met since they last wrote their logs.
+    """Steps of a block's threads since they last wrote their logs.
 
     Attributes
     ----------

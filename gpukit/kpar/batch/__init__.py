@@ -1,1 +1,1 @@
-"""Batches of queries on a GPU: where they lie, and how many begin together."""
+"""Batches of queries on a GPU: their placement, and how many queries begin together."""

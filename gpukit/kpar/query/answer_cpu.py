@@ -315,7 +315,7 @@ def walk_forward(met, edges, chances, walks, ws):
 
 @njit
 def list_reached(met, reached, among, ws):
-    """List as candidates all vertices with a score: with a reserve, or ends of walks without; return their number."""
+    """List as candidates all vertices with a score: a reserve, or walks that end there; return their number."""
     count = 0
     for j in range(met):
         v = ws.touched[j]

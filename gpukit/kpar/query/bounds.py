@@ -91,7 +91,7 @@ def take_top(candidates, scores, count, k, keys, ids, spare_keys, spare_ids):
 
 @numba.njit(inline="always")
 def upper_bound(bounds, step, score, by_walks):
-    """Return the upper bound on π for the estimate ``score``, of which walks brought ``by_walks``, rounded down."""
+    """Return the upper bound on π for the estimate ``score``; ``by_walks`` is its part from walks, rounded down."""
     lost = by_walks * LOST
     return score + lost + bounds[step, 0] + np.sqrt(bounds[step, 1] + bounds[step, 2] * (by_walks + lost))
 

@@ -147,7 +147,7 @@ def kth(source, count, k, spare, other, team, phase, parity):
         if tid == 0:
             pool[teams.BUCKETS], pool[teams.BUCKETS + 1], pool[teams.BUCKETS + 2] = values[0], above, count
     else:
-        # So few are left that each is compared with all.
+        # Few are left: each is compared with all.
         i = tid
         while i < count:
             pool[i] = values[i]
