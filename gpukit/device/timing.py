@@ -87,8 +87,8 @@ class PhaseTimer:
 
     Attributes
     ----------
-    Seconds from the creation of the timer to each :meth:`lap`.
-        Seconds since the timer was made, at each :meth:`lap`.
+    laps : list of float
+        Seconds from the creation of the timer to each :meth:`lap`.
     """
 
     def __init__(

@@ -102,10 +102,9 @@ class Selection:
     ----------
     seeds : int32 array, shape (s,)
         Elements ``round * n + v`` in the order of choice.
-    Number of sets each newly covered.
-        Sets each newly covered.
-    Sum of the k largest marginal values (of each round) given the first i seeds, with ``bonus``; -1 before the forced
-    ones.
+    gains : int64 array, shape (s,)
+        Number of sets each newly covered.
+    largest : int64 array, shape (s + 1,), or None
         Sum of the k largest marginal values (of each round) given the first i seeds, with ``bonus``; -1 before the
         forced ones.
     """

@@ -193,16 +193,16 @@ def query(
     prepared : Prepared
     sources : Sources
     k : int
-        Length of each answer, 1 … n; fewer where fewer vertices have a positive score.
+        Length of each answer, 1 … n; shorter if fewer vertices have a positive score.
     threads : int
         CPU threads; answers do not depend on it.
-    Length of each answer, 1 … n; shorter if fewer vertices have a positive score.
-        Whether to go on to δ_end at least (relative error ε/2) instead of stopping as soon as the bounds allow.
+    to_end : bool
+        Whether to continue to δ_end at least (relative error ε/2) instead of stopping as soon as the bounds allow.
     refine : bool
-        Whether to take a second look at the vertices around the end of the answer (``refine_cpu.py``).
-    Whether to continue to δ_end at least (relative error ε/2) instead of stopping as soon as the bounds allow.
+        Whether to refine the estimates of vertices around the end of the answer (``refine_cpu.py``).
+    among : bool array, shape (n,), optional
         Marks the vertices that answers may name; the guarantee holds for the k best of them. All by default.
-    Whether to refine the estimates of vertices around the end of the answer (``refine_cpu.py``).
+    progress : callable, optional
         Called with (queries done, queries).
 
     Returns

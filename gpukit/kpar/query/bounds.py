@@ -110,10 +110,10 @@ def refused_at(step, count, least_reserve, request, ws):
     ----------
     step : int
         The value of δ.
-    Number of candidates; they and their estimates π̂ are in the workspace.
-        Candidates; they and their π̂ are in the workspace.
-    e₀; the upper bound of vertices outside the candidates is at most that at π̂ = Y = e₀.
-        e₀; vertices that are no candidates have an upper bound no larger than at π̂ = Y = e₀.
+    count : int
+        Number of candidates; they and their estimates π̂ are in the workspace.
+    least_reserve : int
+        e₀; the upper bound of vertices outside the candidates is at most that at π̂ = Y = e₀.
     request : gpukit.kpar.groups.Request
     ws : gpukit.kpar.query.answer_cpu.Workspace
         Its keys and ids are undefined afterwards. If the test passes, its ``limits`` are the limits that the places
