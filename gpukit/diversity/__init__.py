@@ -1,14 +1,14 @@
 """Structural diversity search (Huang, Huang, Xu, Choi, Peng: GPU-accelerated Structural Diversity Search in Graphs).
 
-``search.py``: algorithm 1, on any device. ``bounds.py``: its upper bounds. ``scores.py`` on the CPU, ``scores_cuda.py``
-on a GPU and ``scores_devices.py`` on several, with the balance of ``balance.py`` (section 6): the network, and the
-scores of chosen vertices (section 5). ``egos.py``: ego-networks in CSR (section 4). ``decomposition.py``: cores and
-trusses of a whole graph. ``index.py``: the contexts of every vertex for every k, and searches of them. What only
-rebuilds the paper is in ``papers/diversity``.
+``search.py``: algorithm 1, on any device. ``bounds.py``: its upper bounds. ``scores.py`` (CPU), ``scores_cuda.py`` (one
+GPU) and ``scores_devices.py`` (several GPUs, balanced by ``balance.py``, section 6): the network and the scores of
+chosen vertices (section 5). ``egos.py``: ego-networks in CSR (section 4). ``decomposition.py``: cores and trusses of a
+whole graph. ``index.py``: the contexts of every vertex for every k, and searches in them. ``papers/diversity`` has what
+only rebuilds the paper.
 
-The kernels of ``scores.py`` are in ``contexts_cpu.py`` and ``decomposition_cpu.py``, those of ``scores_cuda.py`` in
-``network_cuda.py`` (the graph by rank) and ``contexts_cuda.py`` (an ego-network for each team of blocks), which stands
-on ``teams_cuda.py``, ``matrix_cuda.py``, ``cores_cuda.py`` and ``truss_cuda.py``.
+The kernels of ``scores.py`` are in ``contexts_cpu.py`` and ``decomposition_cpu.py``. Those of ``scores_cuda.py`` are in
+``network_cuda.py`` (the graph by rank) and ``contexts_cuda.py`` (an ego-network for each team of blocks). The latter
+uses ``teams_cuda.py``, ``matrix_cuda.py``, ``cores_cuda.py`` and ``truss_cuda.py``.
 """
 
 from gpukit.diversity.decomposition import Decomposition, decompose

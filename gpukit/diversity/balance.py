@@ -1,6 +1,6 @@
 """Balance of work among devices (section 6 of the paper): cost model, packing, and stealing of waiting work.
 
-Nothing here changes a score: a vertex is scored once, wherever.
+Nothing here changes a score: each vertex is scored once, on any device.
 """
 
 import heapq
@@ -17,26 +17,28 @@ from gpukit.diversity.problem import Progress
 from gpukit.errors import UsageError
 
 STRATEGIES = ("none", "pack", "random", "exhausted", "dynamic")
-"""How tasks come to devices: equal numbers in the order given; lists packed by cost; and packed lists from which a
-device that has nothing left steals: one batch of another device chosen at random, all of the one with the most waiting
-(MGPU-Div-E), or half of it (MGPU-Div-D, algorithm 9)."""
+"""How tasks are assigned to devices. ``none``: equal numbers in the given order. ``pack``: lists packed by cost. The
+other three start from packed lists, and an idle device steals: one batch of a random device (``random``), all
+waiting tasks of the device that has most (``exhausted``, MGPU-Div-E), or half of these (``dynamic``, MGPU-Div-D,
+algorithm 9)."""
 
 SAMPLE = 0.01
-"""Part of the vertices that are timed for the cost model (section 7, experiment 1)."""
+"""Fraction of the vertices timed for the cost model (section 7, experiment 1)."""
 
 FRONT, LEAST = 7 / 8, 1 / 8
-"""Part of its waiting work that a device takes as its next batch where work can be stolen, and the least that it leaves
-as a part of an even share: what runs cannot be stolen, and a batch costs launches and ends with few blocks at work."""
+"""If work can be stolen, a device takes the fraction ``FRONT`` of its unfinished work as its next batch. It takes
+everything if less than ``LEAST`` of an even share would remain. Running work cannot be stolen, and each batch costs
+launches and ends with few busy blocks."""
 
 STRATA = 16
-"""Groups of the sample, each of similar cost, that are timed for the cost model."""
+"""Groups of the sample that are timed for the cost model; the vertices of a group have similar cost."""
 
 
 def features(model: str, full: bool, degrees: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Return what the cost of an ego-network is a weighted sum of (float64, vertices by features).
+    """Return the features whose weighted sum is the cost of an ego-network (float64, vertices by features).
 
-    Edges for ``comp``; neighbours and edges for ``core``; neighbours and edges ** 1.5 for ``truss``; trusses of a fixed
-    k do not decompose and have the edges too.
+    ``comp``: edges. ``core``: neighbours and edges. ``truss``: neighbours and edges ** 1.5; without the full
+    decomposition also edges.
     """
     columns = {"comp": [edges], "core": [degrees, edges], "truss": [degrees, edges**1.5]}[model]
     if model == "truss" and not full:
@@ -45,14 +47,14 @@ def features(model: str, full: bool, degrees: np.ndarray, edges: np.ndarray) -> 
 
 
 def sample(count: int, fraction: float) -> list[np.ndarray]:
-    """Return places in the order of cost, evenly spaced, in groups of neighbours there.
+    """Return evenly spaced places in the order of cost, in groups of adjacent places.
 
     Parameters
     ----------
     count : int
         Number of vertices, at least 1.
     fraction : float
-        Part of them to take, in (0, 1]; at least one.
+        Fraction of them to take, in (0, 1]; at least one vertex is taken.
 
     Raises
     ------
@@ -67,7 +69,7 @@ def sample(count: int, fraction: float) -> list[np.ndarray]:
 
 
 def fit(groups: Sequence[np.ndarray], seconds: Sequence[float]) -> np.ndarray:
-    """Return the non-negative weight of each feature (least squares); what every launch costs is set apart.
+    """Return the non-negative weight of each feature (least squares); a separate term absorbs the cost of a launch.
 
     Parameters
     ----------
@@ -80,7 +82,7 @@ def fit(groups: Sequence[np.ndarray], seconds: Sequence[float]) -> np.ndarray:
     sums = np.array([group.sum(axis=0) for group in groups])
     scale = np.maximum(sums.max(axis=0), 1e-300)
     weights = nnls(np.column_stack([sums / scale, np.ones(len(sums))]), np.asarray(seconds))[0][:-1] / scale
-    # A sample too small to show any cost: every feature counts alike.
+    # The sample is too small to show any cost: every feature gets the same weight.
     return weights if weights.any() else 1 / scale
 
 
@@ -97,7 +99,7 @@ def pack(cost: np.ndarray, devices: int) -> list[np.ndarray]:
 
 @dataclass
 class Share:
-    """What one device did: seconds at work, cost and number of its tasks, their vertices, batches, and stolen tasks."""
+    """What one device did: busy seconds, cost and number of its tasks, their vertices, batches, and stolen tasks."""
 
     seconds: float = 0.0
     cost: float = 0.0
@@ -108,13 +110,13 @@ class Share:
 
 
 class WorkLists:
-    """The waiting tasks of every device, each in the order of their numbers; safe to use from one thread a device.
+    """The waiting tasks of every device, each list by task number; safe to use from one thread per device.
 
     Parameters
     ----------
     cost : float64 array
-        Estimated cost of each task, not negative. Tasks that cannot be shared out further should come first: what waits
-        for the last batches, and may be stolen, is the end.
+        Estimated cost of each task, not negative. Indivisible tasks should come first, because the last batches and the
+        stolen work come from the end.
     devices : int
     strategy : str
         One of :data:`STRATEGIES`.
@@ -139,7 +141,7 @@ class WorkLists:
         self.shares = [Share() for _ in range(devices)]
 
     def take(self, device: int) -> np.ndarray:
-        """Return the next batch of tasks of a device; empty if nothing is left for it."""
+        """Return the next batch of tasks for a device; empty if none is left for it."""
         with self._lock:
             mine, share = self._lists[device], self.shares[device]
             mine.running = 0.0
@@ -155,7 +157,7 @@ class WorkLists:
             return batch
 
     def _steal(self, thief: int) -> np.ndarray:
-        """Take waiting work from the back of another list."""
+        """Take waiting work from the back of another device's list."""
         others = [one for device, one in enumerate(self._lists) if device != thief and one.waiting]
         if not others or self._strategy in ("none", "pack"):
             return np.empty(0, np.int64)
@@ -166,7 +168,7 @@ class WorkLists:
 
 
 class _List:
-    """Tasks in the order they are done; those at low … high - 1 wait."""
+    """Tasks in order of execution; tasks low … high - 1 wait."""
 
     def __init__(self, tasks: np.ndarray, cost: np.ndarray) -> None:
         self.tasks, self.running, self.low, self.high = tasks, 0.0, 0, len(tasks)
@@ -178,17 +180,17 @@ class _List:
         return self.high - self.low
 
     def unfinished(self) -> float:
-        """Cost of what waits and runs."""
+        """Return the cost of the waiting and the running tasks."""
         return self.running + float(self.sums[self.high] - self.sums[self.low])
 
     def front(self, cost: float) -> np.ndarray:
-        """Take tasks from the front until their cost is reached, at least one."""
+        """Take tasks from the front until their total reaches ``cost``; at least one."""
         end = int(np.searchsorted(self.sums, self.sums[self.low] + cost, side="left"))
         start, self.low = self.low, min(max(end, self.low + 1), self.high)
         return self.tasks[start : self.low]
 
     def back(self, cost: float) -> np.ndarray:
-        """Take tasks from the back, stopping before one that would exceed the cost."""
+        """Take tasks from the back; stop before the total would exceed ``cost``."""
         cut = int(np.searchsorted(self.sums, self.sums[self.high] - cost, side="left"))
         end, self.high = self.high, min(max(cut, self.low), self.high)
         return self.tasks[self.high : end]
@@ -202,16 +204,16 @@ def run(
     progress: Progress | None = None,
     least: float = 0.0,
 ) -> list[Share]:
-    """Do tasks on several devices, one host thread each, and return what each device did.
+    """Run tasks on several devices, one host thread each, and return what each device did.
 
     Parameters
     ----------
     workers : sequence of callables
-        For each device: does a batch of tasks, and returns when it is done.
+        One per device: runs a batch of tasks and returns when it is done.
     cost : float64 array
         Estimated cost of each task.
     vertices : int64 array
-        Number of vertices in each.
+        Number of vertices of each task.
     strategy : str
         One of :data:`STRATEGIES`.
     progress : callable, optional
@@ -240,14 +242,14 @@ def run(
 
 
 def makespan(cost: np.ndarray, spent: np.ndarray, devices: int, strategy: str) -> float:
-    """Return how long devices take that steal by an estimate, over an even share: a simulation, 1 at best.
+    """Return the simulated time of devices that balance by estimated cost, divided by an even share; 1 is the optimum.
 
     Parameters
     ----------
     cost : float64 array
         Estimated cost of each task.
     spent : float64 array
-        Time that each task takes, the same on every device.
+        True time of each task, the same on every device.
     devices : int
     strategy : str
         One of :data:`STRATEGIES`.

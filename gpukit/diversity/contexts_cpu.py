@@ -1,8 +1,8 @@
 """Kernels of structural diversity on the CPU (Numba).
 
-The graph comes with vertices renamed by rank (degree rising, then id), see :class:`gpukit.diversity.scores.Network`. An
-edge of an ego-network is found once, from its end of lower rank, among that end's neighbours of higher rank; there are
-at most √(2m) of those, hubs have few. Local vertices keep the order of ranks, so rows come out sorted without locks.
+Vertices are renamed by rank (ascending degree, then id), see :class:`gpukit.diversity.scores.Network`. An edge of an
+ego-network is found once: at its end of lower rank, among the neighbours of higher rank. A vertex has at most √(2m) of
+these, and hubs have few. Local vertices keep the order of ranks, so rows are sorted without locks.
 """
 
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from gpukit.device.compiled import njit
 from gpukit.diversity.bounds import COMP, TRUSS, least_degree, least_size, least_support, lower_bound, upper_bound
 
 SKEW = 8
-"""Rows that differ more than so many times in length are searched, not merged."""
+"""If the longer row has more than ``SKEW`` times as many entries, it is searched; otherwise the rows are merged."""
 
 
 class Rows(NamedTuple):
@@ -36,24 +36,24 @@ class Edges(NamedTuple):
 
 
 class EgoScratch(NamedTuple):
-    """What a thread needs for itself to score ego-networks: int32 arrays, but for ``state`` (int8) and ``hubs``."""
+    """Working space of a thread that scores ego-networks; int32, except ``state`` (int8) and ``hubs`` (uint64)."""
 
-    mark: np.ndarray  # (n,): zeros between two ego-networks
-    kept: np.ndarray  # of local vertices, as the next six: rank
+    mark: np.ndarray  # (n,): zeros between ego-networks
+    kept: np.ndarray  # rank of each local vertex; the next six are also per local vertex
     degree: np.ndarray
-    queue: np.ndarray  # those that are peeled
+    queue: np.ndarray  # vertices to peel
     side_a: np.ndarray  # with side_b: the other two edges of each triangle of an edge
     side_b: np.ndarray
-    root: np.ndarray  # lowest member of the part
-    sizes: np.ndarray  # size of the part, at its root
-    hubs: np.ndarray  # of local vertices, uint64: which of the last 64 are neighbours
-    state: np.ndarray  # of edges: 1 waits, 0 lives, -1 is dead
-    stack: np.ndarray  # of edges: those that wait
+    root: np.ndarray  # lowest member of the component
+    sizes: np.ndarray  # size of the component, at its root
+    hubs: np.ndarray  # uint64 per local vertex: which of the last 64 local vertices are neighbours
+    state: np.ndarray  # per edge: 1 waiting, 0 alive, -1 dead
+    stack: np.ndarray  # waiting edges
     edges: Edges  # of the ego-network
 
 
 def make_space(n: int, widest: int, edges: int) -> EgoScratch:
-    """Return the space for a graph of n vertices whose ego-networks have so many vertices and edges at most."""
+    """Return the space for n vertices, and at most ``widest`` vertices and ``edges`` edges per ego-network."""
     kept, degree, queue, side_a, side_b, root, sizes, begin = np.empty((8, widest + 2), np.int32)
     tails, heads, stack = np.empty((3, edges + 1), np.int32)
     rows = Edges(tails, heads, begin, *np.empty((2, 2 * edges + 1), np.int32))
@@ -64,7 +64,7 @@ def make_space(n: int, widest: int, edges: int) -> EgoScratch:
 
 @njit
 def rename(indptr, indices, order, rank):
-    """Return the rows of the graph by rank, each ascending, and where the neighbours of higher rank begin.
+    """Return the rows of the graph by rank, each ascending, and the first neighbour of higher rank in each.
 
     Returns
     -------
@@ -91,16 +91,16 @@ def rename(indptr, indices, order, rank):
 
 @njit
 def count_triangles(first, last, rows, mark):
-    """Add the triangles whose lowest rank is in range to the support, at each edge's place in its lower end's row.
+    """Add each triangle whose lowest rank is in range to the support of its edges, in the rows of their lower ends.
 
     Parameters
     ----------
     first, last : int
         Ranks first … last - 1.
     rows : Rows
-        The support is that of this thread alone.
+        The support array is private to this thread.
     mark : int64 array, shape (n,)
-        Zeros, and zeros again at the end.
+        Zeros at the start and at the end.
     """
     indptr, indices, up, support = rows
     for u in range(first, last):
@@ -149,9 +149,9 @@ def upper_bounds(model, k, indptr, support):
 
 @njit
 def extract_edges(v, least, edge_least, rows, space):
-    """Fill the possible context members of ego(v) and the edges between them; return both numbers.
+    """Write the possible context members of ego(v) and the edges between them; return both numbers.
 
-    Edges come by ascending tail, then head, both local; an edge needs a support of ``edge_least`` in the whole graph.
+    Edges are local and ascend by tail, then head. An edge needs a support of ``edge_least`` in the whole graph.
     """
     kept, mark, edges = space.kept, space.mark, space.edges
     size = 0
@@ -188,12 +188,12 @@ def count_degrees(size, count, edges, degree):
 
 @njit
 def fill_rows(size, count, degree, edges):
-    """Make sorted CSR rows of the edges, begin[i] … begin[i + 1], and the number of the edge at each place."""
+    """Make sorted CSR rows (begin[i] … begin[i + 1]) of the edges, and store the edge number of each entry."""
     begin, other, edge_of = edges.begin, edges.other, edges.edge_of
     begin[:2] = 0
     for i in range(size):
         begin[i + 2] = begin[i + 1] + degree[i]
-    # begin[i + 1] is now the place to write of row i, and ends as the start of row i + 1.
+    # begin[i + 1] is now the write position of row i; at the end it is the start of row i + 1.
     for e in range(count):
         a, b = edges.tails[e], edges.heads[e]
         other[begin[a + 1]] = b
@@ -206,7 +206,7 @@ def fill_rows(size, count, degree, edges):
 
 @njit
 def _peel_core(size, least, degree, edges, queue):
-    """Remove vertices of degree < least until none is left; return how many went. A degree counts living neighbours."""
+    """Remove vertices of degree < least until none is left; return how many. Degrees count living neighbours."""
     gone = 0
     for i in range(size):
         if degree[i] < least:
@@ -227,7 +227,7 @@ def _peel_core(size, least, degree, edges, queue):
 
 @njit
 def keep(count, edges, values, least):
-    """Keep the edges of this value or more, in order; return their number."""
+    """Keep the edges with values >= ``least``, in order; return their number."""
     left = 0
     for e in range(count):
         if values[e] >= least:
@@ -239,7 +239,7 @@ def keep(count, edges, values, least):
 
 @njit
 def shorter_first(e, edges):
-    """Return where the rows of an edge's ends begin and end, the shorter one first."""
+    """Return the start and end of the rows of both ends of an edge, the shorter row first."""
     a, b, begin = edges.tails[e], edges.heads[e], edges.begin
     if begin[a + 1] - begin[a] > begin[b + 1] - begin[b]:
         a, b = b, a
@@ -248,7 +248,7 @@ def shorter_first(e, edges):
 
 @njit
 def last_common(other, p_begin, p, q_begin, q):
-    """Return the places in two rows, from p and q down, of the last neighbour that they share; p_begin - 1 if none."""
+    """Search two rows down from p and q; return the places of the last common neighbour, or p_begin - 1 if none."""
     skewed = q - q_begin > SKEW * (p - p_begin)
     while p >= p_begin and q >= q_begin:
         x, y = other[p], other[q]
@@ -265,7 +265,7 @@ def last_common(other, p_begin, p, q_begin, q):
 
 @njit
 def _fill_hubs(size, count, edges, state, hubs):
-    """Write, as bits, which of the 64 vertices of the highest ranks are neighbours of each vertex by living edges."""
+    """Write a 64-bit mask for each vertex: its neighbours, by living edges, among the 64 vertices of highest rank."""
     first = size - 64
     hubs[:size] = 0
     for e in range(count):
@@ -278,11 +278,12 @@ def _fill_hubs(size, count, edges, state, hubs):
 
 @njit
 def _lazy_truss(size, count, needed, space):
-    """Remove edges in fewer than ``needed`` living triangles until none is left; return how many are left.
+    """Remove edges in fewer than ``needed`` living triangles until none is left; return how many remain.
 
-    An edge's count stops at ``needed``; rows are read from their ends, where the hubs are that most triangles have. One
-    that fails has seen all its living triangles: it dies, and the other two edges of each (kept in ``side_a`` and
-    ``side_b``) are looked at again. ``state``, of which 0 and -1 are given: 1 waits, 0 passed, -1 dead.
+    The count of an edge stops at ``needed``. Rows are read from their ends, because hubs are there and most triangles
+    contain one. An edge with too few triangles dies; all its living triangles are then known, and their other two edges
+    (kept in ``side_a`` and ``side_b``) are checked again. ``state`` is 0 or -1 at the start: 1 waiting, 0 passed, -1
+    dead.
     """
     edges, state, stack, side_a, side_b = space.edges, space.state, space.stack, space.side_a, space.side_b
     other, edge_of, tails, heads, hubs = edges.other, edges.edge_of, edges.tails, edges.heads, space.hubs
@@ -291,10 +292,10 @@ def _lazy_truss(size, count, needed, space):
     for e in range(count):
         if state[e] < 0:
             continue
-        # Nearly all edges are in as many triangles with hubs.
+        # Nearly all edges have ``needed`` triangles with these hubs alone.
         common = hubs[tails[e]] & hubs[heads[e]]
         for _ in range(needed - 1):
-            common &= common - np.uint64(1)  # without its lowest bit; none stays none
+            common &= common - np.uint64(1)  # clears the lowest bit; 0 stays 0
         if not common:
             state[e] = 1
             stack[waiting] = e
@@ -337,7 +338,7 @@ def root_of(root, x):
 
 @njit
 def count_contexts(size, count, smallest, space):
-    """Join local vertices by edges; return how many parts have ``smallest`` vertices. Roots are lowest members."""
+    """Join local vertices by edges; return how many components have ``smallest`` vertices. Roots are lowest members."""
     root, sizes, edges = space.root, space.sizes, space.edges
     for i in range(size):
         root[i] = i
@@ -347,7 +348,7 @@ def count_contexts(size, count, smallest, space):
         root[max(a, b)] = min(a, b)
     found = 0
     for i in range(size):
-        root[i] = root[root[i]]  # parents are lower and done
+        root[i] = root[root[i]]  # parents are lower and already final
         sizes[root[i]] += 1
         found += sizes[root[i]] == smallest
     return found
@@ -355,19 +356,19 @@ def count_contexts(size, count, smallest, space):
 
 @njit
 def _contexts(v, model, k, rows, space):
-    """Return the number of contexts of ego(v) and of its local vertices (0, 0 when there cannot be a context).
+    """Return the numbers of contexts and of local vertices of ego(v); (0, 0) if it cannot have a context.
 
-    Leaves in ``space`` the local vertices (``kept``), the root of each one's part and, at a root, the size of its part;
-    a part is a context if it has :func:`least_size` vertices.
+    Leaves in ``space`` the local vertices (``kept``), the root of each vertex's component and, at a root, the size of
+    its component. A component is a context if it has :func:`least_size` vertices.
     """
     degree, edges, state = space.degree, space.edges, space.state
     least, smallest = least_degree(model, k), least_size(model, k)
-    # Algorithm 2: what may be in a context.
+    # Algorithm 2: possible members and edges.
     size, count = extract_edges(v, least, least_support(model, k), rows, space)
     if size < smallest:
         return 0, 0
     if model != COMP:
-        # Algorithm 4, for one k. A k-truss is in a (k - 1)-core, which is cheap to find; often nobody has to go.
+        # Algorithm 4, for one k. A k-truss lies in a (k - 1)-core, which is cheap to find; often it removes nobody.
         count_degrees(size, count, edges, degree)
         fill_rows(size, count, degree, edges)
         gone = _peel_core(size, least, degree, edges, space.queue)
@@ -375,7 +376,7 @@ def _contexts(v, model, k, rows, space):
             return 0, 0
         for e in range(count):
             state[e] = 0 if min(degree[edges.tails[e]], degree[edges.heads[e]]) >= least else -1
-        # What was peeled stays in the rows, dead, unless it is the larger part.
+        # Peeled vertices stay in the rows as dead, unless they are the majority.
         lazy, sparse = model == TRUSS and k > 2, 2 * gone > size
         if not lazy or sparse:
             count = keep(count, edges, state, 0)
@@ -397,11 +398,11 @@ def score_vertices(vertices, model, k, rows, space, scores):
     Parameters
     ----------
     vertices : int32 array
-        Ranks.
+        Private to this thread.
     model, k : int
     rows : Rows
     space : EgoScratch
-        Of this thread alone.
+        Private to this thread.
     scores : int32 array, shape (n,)
         By rank.
     """
@@ -411,7 +412,7 @@ def score_vertices(vertices, model, k, rows, space, scores):
 
 @njit
 def label_members(vertices, model, k, rows, space, members, labels):
-    """Write rank and root (int32) of all local vertices of ego-networks; return how many each has (int64)."""
+    """Write rank and root (int32) of all local vertices of ego-networks; return the number of each (int64)."""
     sizes, end = np.zeros(len(vertices), np.int64), 0
     for place in range(len(vertices)):
         size = _contexts(vertices[place], model, k, rows, space)[1]

@@ -1,7 +1,7 @@
-"""Scores of ego-networks on a GPU: the scores of ``contexts_cpu.py``, to the bit.
+"""Scores of ego-networks on a GPU, equal to those of ``contexts_cpu.py``.
 
-A team of blocks owns one ego-network at a time and takes the next from a queue that falls by cost: one warp for the
-many small ones, a block for the middle, several blocks for hubs; the code is the same.
+A team of blocks owns one ego-network at a time, and takes the next one from a queue sorted by falling cost. A team is
+one warp for the many small ego-networks, one block for medium ones, and several blocks for hubs. All run the same code.
 """
 
 from typing import Any, NamedTuple
@@ -16,37 +16,37 @@ from gpukit.diversity import truss_cuda as trusses
 from gpukit.diversity.bounds import COMP, CORE, least_size
 
 BLOCK, REGISTERS = 512, 64
-"""Most threads in a block, and the registers each may take."""
+"""Most threads of a block, and the most registers of a thread."""
 
 TEAM_CLASSES, SHARED_WORDS = 4, (24, 16, 12, 8, 6, 4, 3, 2, 1)
-"""Classes of ego-networks whose working space is in global memory, and, for those in shared memory
-(:mod:`gpukit.diversity.truss_shared_cuda`), words that a row of the bit matrix has at most."""
+"""Number of classes of ego-networks with working space in global memory. For each class in shared memory
+(:mod:`gpukit.diversity.truss_shared_cuda`): the most words in a row of the bit matrix."""
 
 NO_CLASS = TEAM_CLASSES + len(SHARED_WORDS)
-"""Class of those that are not worth a look."""
+"""Class of ego-networks that cannot have a context and are skipped."""
 
 PER_CLASS, CLASS_TABLE = 4, 4 * (NO_CLASS + 1)
-"""Numbers that :func:`classify` finds out about a class, and about all."""
+"""Numbers that :func:`classify` computes for each class, and for all classes together."""
 
 COPIES = 32
-"""Copies of these numbers in a block, so that the threads of a warp do not wait for one another."""
+"""Copies of these numbers in a block; they reduce contention among the threads of a warp."""
 
 MAX_MEMBERS = 1 << 16
-"""An edge of a bit matrix is two 16-bit places."""
+"""Most members of an ego-network: an edge of a bit matrix is stored as two 16-bit places."""
 
 SCORE, LABEL, FULL = 0, 1, 2
-"""What is wanted: scores, or also the part of every member, or also the trussness of every edge."""
+"""Requested output: scores; also the component of every member; or also the trussness of every edge."""
 
 
 class Limits(NamedTuple):
-    """Largest sizes of classes; what is larger is of class 0 (many blocks)."""
+    """Largest sizes of the classes; larger ego-networks are in class 0 (several blocks)."""
 
     warp_members: int  # class 3: a warp
     small_edges: int  # class 2: a small block
     small_words: int
     block_edges: int  # class 1: a large block
     block_words: int
-    shared_members: int  # classes from TEAM_CLASSES on, before all others: shared memory, by SHARED_WORDS
+    shared_members: int  # classes from TEAM_CLASSES on, tested first: shared memory, by SHARED_WORDS
 
 
 class Queue(NamedTuple):
@@ -54,12 +54,12 @@ class Queue(NamedTuple):
 
     egos: Any  # int32: ranks of centres, by falling cost
     outs: Any  # int64: first place in ``values`` of each; unused with SCORE
-    first: int  # which of them to score
+    first: int  # first one to score
     length: int
 
 
 class Query(NamedTuple):
-    """What to find out about each."""
+    """What to compute for each ego-network."""
 
     model: int
     k: int
@@ -67,31 +67,31 @@ class Query(NamedTuple):
 
 
 class MemberLists(NamedTuple):
-    """What ego-networks are made of, for one least degree; by rank."""
+    """The lists that ego-networks are built from, for one least degree; by rank."""
 
     kept_begin: Any  # int64 (n + 1,)
     kept: Any  # int32: possible members of each ego-network, ranks ascending
     up_begin: Any  # int64 (n + 1,)
-    up: Any  # int32: neighbours of higher rank of each vertex, over edges that may be in a context
+    up: Any  # int32: neighbours of higher rank of each vertex, by edges that may be in a context
 
 
 class TeamMemory(NamedTuple):
-    """Working space of the teams; need not be cleared, but for ``control``."""
+    """Working space of the teams; only ``control`` needs to be cleared."""
 
     blocks: int  # of a team
-    bits_each: int  # length of a team's part of ``bits``, and so on
+    bits_each: int  # length of a team's part of ``bits``; likewise below
     edges_each: int
     nodes_each: int
     bits: Any  # uint32
     edges: Any  # uint32
     nodes: Any  # int32
-    control: Any  # int64 (>= TEAMS + PER_TEAM * teams,): zeros; TRIANGLES grows by thrice the triangles FULL sees
+    control: Any  # int64 (>= TEAMS + PER_TEAM * teams,): zeros; FULL adds 3 × its triangles to TRIANGLES
 
 
-# Inlined before the compiler sees them: as calls they make it order two loads of :func:`score_egos` otherwise.
+# These are inlined before the compiler sees them: calls would change the order of two loads of :func:`score_egos`.
 @device(inline="always")
 def _next_ego(queue, query, team, phase):
-    """Take the next ego-network of the queue; returns its place, or ``length`` or more, and the next barrier."""
+    """Take the next ego-network; return its place in the queue (``length`` or more: none left) and the next barrier."""
     if team.rank == 0:
         team.control[team.home + teams.PLACE] = cuda.atomic.add(team.control, teams.QUEUE, 1)
         team.control[team.home + teams.FOUND] = 0
@@ -105,7 +105,7 @@ def _next_ego(queue, query, team, phase):
 
 @device(inline="always")
 def _clear(model, ego, team):
-    """Empty the matrix; every member is a part of its own."""
+    """Clear the matrix and make every member a component of its own."""
     if model != COMP:
         for x in range(team.rank, ego.size * ego.words, team.members):
             ego.bits[ego.matrix + x] = uint32(0)
@@ -117,7 +117,7 @@ def _clear(model, ego, team):
 
 @device
 def _join_core(query, ego, team, phase):
-    """Peel or decompose, and join what is in the k-core (algorithm 4); returns the next barrier."""
+    """Peel or decompose, and join the members of the k-core (algorithm 4); returns the next barrier."""
     if query.wanted == FULL:
         phase = cores.decompose_cores(ego, team, phase)
     else:
@@ -151,7 +151,7 @@ def _join_truss(query, ego, values, outs, place, partial, team, phase):
 
 @device
 def _count_contexts(least, query, ego, values, outs, place, team):
-    """Count the parts that are large enough (algorithm 3, lines 5-6), and label the members."""
+    """Count the components that are large enough (algorithm 3, lines 5-6), and label the members on request."""
     for i in range(team.rank, ego.size, team.members):
         top = teams.root_of(ego, int64(i))
         if query.wanted == LABEL:
@@ -171,12 +171,12 @@ _LIMITS = group(Limits, *6 * (_int,))
 
 @kernel((_QUEUE, _QUERY, _LISTS, _SPACE, _i32, _i32), max_registers=REGISTERS)
 def score_egos(queue, query, lists, space, scores, values):
-    """Score ego-networks; cooperative, whole teams of blocks of at most ``BLOCK`` threads, ``ROW_THREADS`` at least.
+    """Score ego-networks; cooperative, whole teams of blocks of ``ROW_THREADS`` to ``BLOCK`` threads.
 
-    A team takes the next ego of the queue, finds its edges (a binary search for each neighbour of higher rank of each
-    member, two atomic ORs for each edge), lists them, removes what is in no context, joins the ends of what is left and
-    counts the parts. All it keeps is in its own part of global memory, which it uses again and again: a bit for each
-    pair of members, 4 bytes per edge, 16 bytes per member.
+    A team takes the next ego-network of the queue. It finds the edges (one binary search per member and neighbour of
+    higher rank, two atomic ORs per edge), lists them, removes those outside contexts, joins the ends of the rest and
+    counts the components. A team reuses its own part of global memory: one bit per pair of members, 4 bytes per edge,
+    16 bytes per member.
 
     Parameters
     ----------
@@ -187,8 +187,8 @@ def score_egos(queue, query, lists, space, scores, values):
     scores : int32 array, shape (n,)
         Receives the number of contexts, by rank.
     values : int32 array
-        ``LABEL``: the lowest member of each member's part. ``FULL``, truss: trussness of each edge, by lower and higher
-        member. Else unused.
+        ``LABEL``: the lowest member of each member's component. ``FULL``, truss: trussness of each edge, by lower and
+        higher member. Otherwise unused.
     """
     cuda.cg.this_grid().sync()
     number = cuda.blockIdx.x // space.blocks
@@ -219,13 +219,13 @@ def score_egos(queue, query, lists, space, scores, values):
         phase = teams.team_barrier(team, phase)
         matrices.extract_edges(query.model, lists, ego, team)
         phase = teams.team_barrier(team, phase)
-        # Algorithms 4, and 5 to 7: whoever is in a context is joined with its neighbours there.
+        # Algorithms 4, and 5 to 7: every context member is joined with its neighbours in the context.
         if query.model == CORE:
             phase = _join_core(query, ego, team, phase)
         elif query.model > CORE:
             phase = _join_truss(query, ego, values, queue.outs, place, partial, team, phase)
         phase = teams.team_barrier(team, phase)
-        # Algorithm 3: the parts are counted.
+        # Algorithm 3: count the components.
         _count_contexts(least, query, ego, values, queue.outs, place, team)
         phase = teams.team_barrier(team, phase)
         if team.rank == 0:
@@ -234,28 +234,28 @@ def score_egos(queue, query, lists, space, scores, values):
 
 @kernel((_i32, _int, _i64, _i64, _bool, _int, _bool, _LIMITS, _i64, _i64, _i32))
 def classify(ranks, count, kept_begin, ego_edges, matrix, least, by_edges, limits, keys, classes, scores):
-    """Sort ego-networks into classes by size, for :func:`score_egos`; any grid, a thread per ego-network.
+    """Sort ego-networks into classes by size, for :func:`score_egos`; any grid, one thread per ego-network.
 
     Parameters
     ----------
     ranks : int32 array
-        The centres, the first ``count`` of them.
+        The centres; the first ``count`` are read.
     kept_begin, ego_edges : int64 arrays, shapes (n + 1,) and (n,)
-        First possible member, and the number of edges at most, of each.
+        First possible member, and the upper bound on edges, of each ego-network.
     matrix : bool
         Whether the model needs bit matrices.
     least : int
-        Fewest members that are worth a look.
+        Fewest members of an ego-network that is scored.
     by_edges : bool
-        Whether an ego-network must have an edge to be worth it.
+        Whether an ego-network without edges is skipped.
     limits : Limits
     keys : int64 array, shape (>= ranks,)
-        The result: ascending by class, and in it by falling cost.
+        The result: ascends by class, and within a class by falling cost.
     classes : int64 array, shape (CLASS_TABLE,)
-        Zeros at the start; for each class its number of ego-networks, and the largest numbers of members, of edges and
-        of words of a matrix with its second level.
+        Zeros at the start. The result for each class: its number of ego-networks, and the largest numbers of members,
+        of edges and of words of a matrix with its second level.
     scores : int32 array, shape (n,)
-        0 for those that are not worth it.
+        Set to 0 for skipped ego-networks.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     copy = tid % COPIES

@@ -1,4 +1,4 @@
-"""Cores of ego-networks by a team of blocks: for one k, and all by H-index (algorithm 4 of the paper)."""
+"""Cores of ego-networks, computed by a team of blocks: for one k, or all by H-index (algorithm 4 of the paper)."""
 
 from numba import int32, int64, uint32
 
@@ -18,7 +18,7 @@ def _count_degrees(ego, team):
 
 @device
 def peel_core(k, ego, team, phase):
-    """Remove members of degree < k until none is left: their degree becomes negative. A thread per member."""
+    """Remove members of degree < k until none is left; their degree becomes negative. One thread per member."""
     _count_degrees(ego, team)
     phase = team_barrier(team, phase)
     round_ = int32(1)
@@ -26,7 +26,7 @@ def peel_core(k, ego, team, phase):
         flag = open_round(team, round_)
         for i in range(team.rank, ego.size, team.members):
             if 0 <= ego.nodes[ego.stamp + i] < k:
-                # Neighbours may be counting it down at this moment; far below zero it stays dead.
+                # Neighbours may be decrementing this degree now; a value far below zero keeps it dead.
                 cuda.atomic.add(ego.nodes, ego.stamp + i, -(1 << 20))
                 for w in range(ego.words):
                     word = uint32(ego.bits[ego.matrix + i * ego.words + w])
@@ -42,7 +42,7 @@ def peel_core(k, ego, team, phase):
 
 @device
 def _count_reaching(i, value, ego):
-    """Return how many neighbours of member i have the value or more."""
+    """Return how many neighbours of member i have at least ``value``."""
     reaching = int32(0)
     for w in range(ego.words):
         word = uint32(ego.bits[ego.matrix + i * ego.words + w])
@@ -62,7 +62,7 @@ def decompose_cores(ego, team, phase):
         flag = open_round(team, round_)
         for i in range(team.rank, ego.size, team.members):
             before = ego.nodes[ego.stamp + i]
-            # The largest h such that h neighbours have values >= h, by bisection: at most what it was before.
+            # Bisect for the largest h such that h neighbours have values >= h; it is at most the old value.
             h, high = int32(0), before
             while h < high:
                 middle = (h + high + 1) >> 1
@@ -81,7 +81,7 @@ def decompose_cores(ego, team, phase):
 
 @device
 def join_core(k, ego, team):
-    """Join the ends of the edges between members of degree k or more (line 12); a thread per word of the matrix."""
+    """Join the ends of the edges between members of degree k or more (line 12); one thread per word of the matrix."""
     for x in range(team.rank, ego.size * ego.words, team.members):
         i, w = x // ego.words, x % ego.words
         if w >= i >> 5 and ego.nodes[ego.stamp + i] >= k:

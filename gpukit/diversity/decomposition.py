@@ -19,11 +19,12 @@ class Decomposition:
     Attributes
     ----------
     coreness : int32 array, shape (n,)
-        Largest k whose k-core (maximal subgraph of degrees >= k) has the vertex, by internal id.
+        Largest k such that the k-core (maximal subgraph of degrees >= k) contains the vertex, by internal id.
     tails, heads : int32 arrays, shape (edges,)
         The edges, lower internal id first, ascending.
     trussness : int32 array, shape (edges,)
-        Largest k whose k-truss (maximal subgraph, each edge in >= k - 2 of its triangles) has the edge: at least 2.
+        Largest k such that the k-truss contains the edge, at least 2. The k-truss is the maximal subgraph in which each
+        edge is in >= k - 2 triangles.
     """
 
     coreness: np.ndarray
@@ -64,7 +65,7 @@ def truss_numbers(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return tails, heads and trussness of the edges; parameters and errors as for :func:`decompose`.
 
-    Where only one k is of interest, ``k_max`` saves the work beyond: it stands for all that is more.
+    ``k_max`` caps the trussness: larger values are reported as ``k_max``. It saves work if only one k is of interest.
     """
     if device is not None and device.kind == "cuda":
         from gpukit.device.arrays import xp
@@ -76,7 +77,7 @@ def truss_numbers(
     tails = np.repeat(np.arange(graph.n, dtype=np.int32), np.diff(network.indptr))
     higher = network.indices > tails
     edges = Edges(tails[higher], network.indices[higher], network.indptr, network.indices, np.empty_like(tails))
-    # An edge is numbered at its lower end, and the number copied to the other.
+    # An edge is numbered at its lower end; its number is copied to the other end.
     edges.edge_of[higher] = np.arange(len(edges.tails), dtype=np.int32)
     mirror(Rows(network.indptr, network.indices, network.up, edges.edge_of))
     support, (stack, trussness) = network.support[higher], np.empty((2, len(edges.tails)), np.int32)
@@ -85,7 +86,7 @@ def truss_numbers(
 
 
 def _by_id(tails: Any, heads: Any, trussness: Any, xp: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return edges in order, in host memory; ``tails`` and ``heads`` are internal ids, in arrays of ``xp``."""
+    """Return edges in ascending order, in host memory; ``tails`` and ``heads`` are internal ids, arrays of ``xp``."""
     low, high = xp.minimum(tails, heads), xp.maximum(tails, heads)
     order = xp.argsort(low.astype(np.int64) << 32 | high)
     low, high, trussness = low[order], high[order], trussness[order]

@@ -8,7 +8,7 @@ from gpukit.diversity.bounds import TRUSS, least_size
 from gpukit.diversity.contexts_cpu import last_common, shorter_first
 
 ALL = 0x7FFFFFFF
-"""The ``k_max`` that no truss has."""
+"""A ``k_max`` above every trussness."""
 
 
 @njit
@@ -28,7 +28,7 @@ def fill_buckets(count, key, stack):
 
 @njit
 def _lower(x, key, done, start, place, stack):
-    """Take one off the key of an item: it changes places with the first of its bucket that is not done."""
+    """Decrement the key of an item; it swaps places with the first item of its bucket that is not done."""
     first = max(start[key[x]], done)
     y = stack[first]
     stack[place[x]], place[y] = y, place[x]
@@ -39,9 +39,9 @@ def _lower(x, key, done, start, place, stack):
 
 @njit
 def _count_support(size, count, edges, support):
-    """Count the triangles of each edge. Each is found once, from its lowest vertex, whose higher neighbours are marked.
+    """Count the triangles of each edge; each is found once, from its lowest vertex, whose higher neighbours are marked.
 
-    Edges ascend by tail, so those to higher neighbours are a range of edges.
+    Edges ascend by tail, so the edges to higher neighbours are contiguous.
     """
     first, mark = np.zeros(size + 1, np.int32), np.zeros(size, np.int32)
     for e in range(count):
@@ -66,7 +66,7 @@ def _count_support(size, count, edges, support):
 
 @njit
 def _drop_done(size, edges, trussness):
-    """Take the edges whose trussness is known out of the rows."""
+    """Remove the edges of known trussness from the rows."""
     begin, left, low = edges.begin, 0, 0
     for i in range(size):
         high = begin[i + 1]
@@ -80,26 +80,27 @@ def _drop_done(size, edges, trussness):
 
 @njit
 def peel_edges(size, count, edges, support, stack, trussness, k_max):
-    """Write the trussness of each edge, or ``k_max`` if that is less: edges of the lowest support go first, by levels.
+    """Write min(trussness, ``k_max``) of each edge; edges of the lowest support are removed first, level by level.
 
-    The edges lie in ``stack`` by support; one that loses a triangle moves down by a swap with the first of its level. A
-    triangle is found once, when its first edge goes; rows are read from their ends, where the hubs are, until all the
-    living triangles of an edge are found. Rows lose what has gone whenever that is a quarter of them.
+    ``stack`` holds the edges by support. An edge that loses a triangle moves down by a swap with the first edge of its
+    level. A triangle is found once, when its first edge is removed. Rows are read from their ends, where the hubs are,
+    until all living triangles of an edge are found. Removed edges are dropped from the rows when they are a quarter of
+    them.
 
     Parameters
     ----------
     size, count : int
         Numbers of vertices and of edges.
     edges : Edges
-        The rows are of no use afterwards.
+        The rows are overwritten.
     support : int32 array, shape (count,)
-        Triangles of each edge; of no use afterwards.
+        Triangles of each edge; overwritten.
     stack : int32 array
         Working space for ``count`` numbers.
     trussness : int32 array, shape (count,)
         The result.
     k_max : int
-        What is in this truss is left there, and the work is done.
+        Edges of this truss are not decomposed further.
     """
     start, place = fill_buckets(count, support, stack)
     other, edge_of = edges.other, edges.edge_of

@@ -17,7 +17,7 @@ from gpukit.wording import spelled
 BLOCK, REGISTERS = 256, 64
 NONE = 0x7FFFFFFF
 QUEUED, LEAST, CONTROL = 0, 1, 8
-"""Places in ``control``: elements queued, the lowest number alive (three, used in turn); its length."""
+"""Places in ``control``: elements queued; the lowest living number (three slots, used in rotation). Then its length."""
 
 
 _i32, _i64 = "int32[::1]", "int64[::1]"
@@ -27,16 +27,16 @@ _i32, _i64 = "int32[::1]", "int64[::1]"
 def core_levels(indptr, indices, degree, coreness, queue, control):
     """Write the coreness of each vertex; cooperative, any grid.
 
-    Level by level and round by round: a thread per vertex queues it if its degree has fallen to the level, then
-    ``ROW_THREADS`` threads per queued vertex count its neighbours down. Each round reads all degrees, 8 bytes per
-    vertex; all rounds together make an atomic add per arc.
+    In each round one thread per vertex queues the vertex if its degree has fallen to the level. Then ``ROW_THREADS``
+    threads per queued vertex decrement the degrees of its neighbours. Each round reads 8 bytes per vertex; all rounds
+    together make one atomic add per arc.
 
     Parameters
     ----------
     indptr, indices
         The graph.
     degree : int32 array, shape (n,)
-        The degrees at the start; of no use afterwards.
+        The degrees at the start; overwritten.
     coreness : int32 array, shape (n,)
         -1 at the start.
     queue : int32 array, shape (n,)
@@ -78,9 +78,9 @@ def core_levels(indptr, indices, degree, coreness, queue, control):
 def truss_levels(indptr, tails, heads, edge_of, edges, support, gone, trussness, queue, control):
     """Write the trussness of each edge; cooperative, any grid (PKT: Kabir and Madduri, 2017).
 
-    A round as in :func:`core_levels`, with edges and supports: ``ROW_THREADS`` threads per queued edge look for its
-    triangles, the shorter row in the longer one. Of two queued edges of a triangle the lower one takes it from the
-    third. A triangle costs up to two atomic adds, once.
+    Rounds are as in :func:`core_levels`, with edges and supports. ``ROW_THREADS`` threads per queued edge look for its
+    triangles: they search for the entries of the shorter row in the longer one. If two edges of a triangle are queued,
+    the lower one decrements the third. A triangle costs at most two atomic adds, once.
 
     Parameters
     ----------
@@ -90,11 +90,11 @@ def truss_levels(indptr, tails, heads, edge_of, edges, support, gone, trussness,
     edge_of : int32 array, shape (m,)
         Edge of each arc: the place of the arc from its lower end.
     edges : int32 array, shape (m / 2,)
-        These places.
+        The places of the edges.
     support : int32 array, shape (m,)
-        Triangles of each edge at its place; of no use afterwards.
+        Triangles of each edge at its place; overwritten.
     gone : int32 array, shape (m,)
-        Zeros at the start; round in which an edge was queued.
+        Zeros at the start; the round in which an edge was queued.
     trussness : int32 array, shape (m,)
         The result, at the edges' places.
     queue : int32 array, shape (m / 2,)
@@ -150,7 +150,7 @@ def truss_levels(indptr, tails, heads, edge_of, edges, support, gone, trussness,
 
 @kernel((_i64, _i32, _i32, _i64, _i32))
 def arc_edges(indptr, tails, heads, up, edge_of):
-    """Write the edge of each arc, the place of the arc from its lower end; any grid, a thread per arc."""
+    """Write the edge of each arc: the place of the arc from its lower end; any grid, one thread per arc."""
     for p in range(cuda.grid(1), len(heads), cuda.gridsize(1)):
         u = heads[p]
         edge_of[p] = p if u > tails[p] else find(heads, up[u], indptr[u + 1], tails[p])
@@ -165,7 +165,7 @@ def core_on_gpu(graph: Graph) -> np.ndarray:
 
 
 def truss_on_gpu(graph: Graph) -> tuple[Any, Any, Any]:
-    """Return tails, heads (internal ids) and trussness (int32) of the edges, on the GPU and in its order.
+    """Return tails, heads (internal ids) and trussness (int32) of the edges, on the GPU and in the order of ranks.
 
     Raises
     ------

@@ -24,9 +24,9 @@ class EgoNetworks:
     nodes : int32 array, shape (rows,)
         The neighbours of each centre, internal ids, ascending in an ego-network.
     indptr : int64 array, shape (rows + 1,)
-        Row starts of all ego-networks in one: a row a node.
+        Row starts of all ego-networks; one row per node.
     indices : int32 array, shape (size,)
-        Heads as places within the ego-network, ascending in a row; every edge is there in both directions.
+        Heads as places within the ego-network, ascending in a row; every edge appears in both directions.
     """
 
     centres: np.ndarray
@@ -37,7 +37,7 @@ class EgoNetworks:
 
 
 def extract(graph: Graph, centres: np.ndarray, threads: int = 1) -> EgoNetworks:
-    """Return the ego-networks of vertices of an undirected graph, in their order.
+    """Return the ego-networks of vertices of an undirected graph, in the given order.
 
     Parameters
     ----------

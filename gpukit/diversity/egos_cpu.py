@@ -7,7 +7,7 @@ from gpukit.diversity.contexts_cpu import SKEW
 
 @njit
 def ego_rows(first, last, centres, node_begin, indptr, indices, mark, starts, targets, fill):
-    """Count or fill the rows of some ego-networks; nothing is shared between centres, so no locks are needed.
+    """Count or fill the rows of some ego-networks; centres share nothing, so no locks are needed.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ def ego_rows(first, last, centres, node_begin, indptr, indices, mark, starts, ta
     indptr, indices
         The graph, rows ascending.
     mark : int32 array, shape (n,)
-        Zeros, and zeros again at the end.
+        Zeros at the start and at the end.
     starts : int64 array, shape (rows + 1,)
         Counting: receives the length of row r at r + 1. Filling: the start of each row.
     targets : int32 array

@@ -1,6 +1,6 @@
-"""Ego-networks in CSR on the current GPU, the arrays of :func:`gpukit.diversity.egos.extract`: kernels and launches.
+"""Ego-networks in CSR on the current GPU, with the arrays of :func:`gpukit.diversity.egos.extract`.
 
-Row u of ego(v) is N(u) ∩ N(v): it can be counted, and later filled in order, by threads that each own a part of it,
+Row u of ego(v) is N(u) ∩ N(v). Each thread owns a part of the row; it counts this part, and later fills it in order,
 without locks or atomics.
 """
 
@@ -20,7 +20,7 @@ BLOCK = 128
 """Threads in a block."""
 
 PARTS = 8
-"""Threads that share a row, each with its own stretch of the shorter of the two lists."""
+"""Threads that share a row; each owns a stretch of the shorter list."""
 
 
 @device
@@ -41,9 +41,9 @@ _i32, _i64 = "int32[::1]", "int64[::1]"
 
 @kernel((_i32, _i64, _i64, _i32, _i64, _i32, _i32, "boolean"))
 def ego_rows(centres, node_begin, indptr, indices, starts, nodes, targets, fill):
-    """Count or fill the rows of ego-networks; any grid, a thread for each of the ``PARTS`` parts of a row.
+    """Count or fill the rows of ego-networks; any grid, one thread for each of the ``PARTS`` parts of a row.
 
-    It looks for its stretch of the shorter of N(u) and N(v) in the longer one: a binary search per entry.
+    A thread looks for its stretch of the shorter of N(u) and N(v) in the longer list: one binary search per entry.
 
     Parameters
     ----------

@@ -1,10 +1,10 @@
-"""The index: the contexts of every vertex for every k of the three models, from which any search is answered at once.
+"""The index: the contexts of every vertex for every k of the three models. It answers any search at once.
 
-Thresholds are nested: a context of k + 1 lies in one of k. So one row for each vertex holds the contexts of every k,
-and a list for each k who has how many; see :mod:`gpukit.diversity.index_cpu`. Components (``comp``) are those of the
-1-core, with the neighbours that are in none, so they have no rows of their own.
+Contexts are nested: a context of k + 1 lies in one of k. So one row per vertex holds its contexts of every k. For each
+k a list has the vertices and their numbers of contexts; see :mod:`gpukit.diversity.index_cpu`. Model ``comp`` has no
+rows of its own: its components are those of the 1-core, and neighbours outside the 1-core are components of one vertex.
 
-It is built from the trussness of every edge of every ego-network, as a network on the CPU or on a GPU finds it.
+The index is built from the trussness of every edge of every ego-network, which a network on the CPU or a GPU computes.
 """
 
 from collections.abc import Mapping
@@ -24,11 +24,11 @@ from gpukit.errors import InputError
 from gpukit.graph.csr import Graph
 
 AT_ONCE = 1 << 24
-"""Edges of ego-networks whose trussness is kept at a time, as far as an ego-network has no more by itself."""
+"""The most edges whose trussness is kept at a time; a single ego-network may have more."""
 
 
 class ScoreLists(NamedTuple):
-    """Who has how many contexts, for each k of a model."""
+    """The vertices with contexts and their numbers of contexts, for each k of a model."""
 
     first: np.ndarray  # int64: start of the list of k = 0, 1, …, and the end of the last
     vertices: np.ndarray  # int32: internal ids, by falling score, equal scores ascending
@@ -44,9 +44,9 @@ class Index:
     offsets : int64 array, shape (n + 1,)
         Start of the row of each vertex.
     rows : mapping of str to Links
-        The rows of the models ``core`` and ``truss``; one that is not asked for may be missing.
+        The rows of the models ``core`` and ``truss``; a model that is not needed may be missing.
     lists : mapping of str to ScoreLists
-        Those of each model; one that is not asked for may be missing.
+        The lists of each model; a model that is not needed may be missing.
     """
 
     offsets: np.ndarray
@@ -55,7 +55,7 @@ class Index:
 
     @classmethod
     def of(cls, arrays: Mapping[str, np.ndarray]) -> "Index":
-        """Return the index that these arrays, or those of some models, hold by their names in :attr:`arrays`."""
+        """Return the index from arrays named as in :attr:`arrays`; some models may be missing."""
         rows = {m: Links(arrays[f"{m}/members"], arrays[f"{m}/links"]) for m in CODES if f"{m}/links" in arrays}
         there = [model for model in CODES if f"{model}/first" in arrays]
         lists = {model: ScoreLists(*(arrays[f"{model}/{name}"] for name in ScoreLists._fields)) for model in there}
@@ -77,13 +77,13 @@ class Index:
 
     @property
     def largest(self) -> dict[str, int]:
-        """The largest k of each model for which a vertex has a context; 0 where there is none."""
+        """The largest k of each model for which a vertex has a context; 0 if there is none."""
         return {model: max(0, len(lists.first) - 2) for model, lists in self.lists.items()}
 
     def search(self, params: Params, t: int, *, among: range | None = None) -> Result:
-        """Return what :func:`gpukit.diversity.search` returns, but that no ego-network is looked into.
+        """Return the result of :func:`gpukit.diversity.search` without looking at ego-networks.
 
-        Costs the neighbours of the vertices in the answer.
+        The cost is proportional to the neighbours of the vertices in the answer.
 
         Raises
         ------
@@ -95,7 +95,7 @@ class Index:
         return Result(vertices, scores, self._contexts(vertices, scores, params), 0)
 
     def _top(self, lists: ScoreLists, k: int, t: int, among: range) -> tuple[np.ndarray, np.ndarray]:
-        """Return the t vertices of most contexts, and their scores; those without contexts come last, by id."""
+        """Return the t vertices with most contexts, and their scores; vertices without contexts come last, by id."""
         first, last = lists.first[k : k + 2].tolist() if k < len(lists.first) - 1 else (0, 0)
         vertices, scores = lists.vertices[first:last], lists.scores[first:last]
         if len(among) < self.n:
@@ -103,14 +103,14 @@ class Index:
             vertices, scores = vertices[inside], scores[inside]
         if len(vertices) >= t:
             return vertices[:t], scores[:t]
-        others = np.ones(min(t, len(among)), np.bool_)  # as many of the lowest ids hold all that are wanted
+        others = np.ones(min(t, len(among)), np.bool_)  # enough ids to fill the answer
         listed = vertices - among.start
         others[listed[listed < len(others)]] = False
         rest = (np.flatnonzero(others)[: t - len(vertices)] + among.start).astype(np.int32)
         return np.concatenate([vertices, rest]), np.concatenate([scores, np.zeros(len(rest), np.int32)])
 
     def _contexts(self, vertices: np.ndarray, scores: np.ndarray, params: Params) -> Contexts:
-        """Return the contexts of vertices: the runs of their rows."""
+        """Return the contexts of vertices, read as runs of their rows."""
         rows = self.rows["core" if params.model == "comp" else params.model]
         found = np.flatnonzero(scores)
         starts = self.offsets[vertices[found]]
@@ -122,7 +122,7 @@ class Index:
         begins[ends[:-1]] = True
         begin = np.flatnonzero(begins)
         length = np.diff(begin, append=len(members))
-        # A run begins with its lowest member, by which the contexts of a vertex are ordered.
+        # A run begins with its lowest member; the contexts of a vertex are ordered by this member.
         kept = np.flatnonzero(length >= least_size(params.code, params.k))
         owner = np.searchsorted(ends, begin[kept], side="right") - 1
         order = np.lexsort((members[begin[kept]], owner))
@@ -131,7 +131,7 @@ class Index:
         runs = kept[order]
         offsets = running(length[runs])
         chosen = members[np.arange(offsets[-1]) + np.repeat(begin[runs] - offsets[:-1], length[runs])]
-        for low, high in pairwise(offsets.tolist()):  # a third of the time of sorting all by context and member
+        for low, high in pairwise(offsets.tolist()):  # a third of the time of sorting all at once
             chosen[low:high].sort()
         return Contexts(running(np.bincount(found[owner], minlength=len(vertices))), offsets, chosen)
 
@@ -145,7 +145,7 @@ def build_index(graph: Graph, network: Network, trusses: Decomposer, progress: P
     network : Network
         Of the graph, on the CPU.
     trusses : Decomposer
-        The network that decomposes: this one, or one on a GPU.
+        The network that decomposes: ``network``, or one on a GPU.
     progress : callable, optional
         Called as ``progress(done, total)`` with edges of ego-networks.
     """

@@ -1,10 +1,10 @@
-"""Kernels of the index on the CPU (Numba): the contexts of every k as one row for each vertex, and who has how many.
+"""Kernels of the index on the CPU (Numba): rows with the contexts of every k, and lists of the vertices by score.
 
-Contexts of a larger k lie in those of a smaller one. So there is an order of the neighbours of a vertex in which every
-context is a run, and one number for each says where runs end: its *link*, the largest k at which it is in a context
-together with the neighbour before it. Two neighbours are in a context of k if a path of edges of k or more joins them,
-so links are found as Kruskal finds a maximum spanning forest (the TSD-index of Huang, Huang and Xu), edges of the
-largest k first.
+A context of a larger k lies in a context of each smaller k. So the neighbours of a vertex can be ordered such that
+every context is a run. One number per neighbour then says where runs end: its *link*, the largest k at which it shares
+a context with the neighbour before it. Two neighbours share a context of k if a path of edges of value k or more joins
+them. So links are found like a maximum spanning forest by Kruskal, edges of the largest k first (the TSD-index of
+Huang, Huang and Xu).
 """
 
 from typing import NamedTuple
@@ -27,31 +27,31 @@ class Neighbours(NamedTuple):
 
 
 class Links(NamedTuple):
-    """The rows of a model, in the places of the graph's own rows: int32 arrays of length m."""
+    """The rows of a model, aligned with the rows of the graph: int32 arrays of length m."""
 
     members: np.ndarray  # internal ids
     links: np.ndarray
 
 
 class Forest(NamedTuple):
-    """What a thread joins neighbours with: int32 arrays, of places in the row of a vertex."""
+    """Working space of one thread for joining neighbours: int32 arrays, indexed by place in the row of a vertex."""
 
-    place: np.ndarray  # of each local vertex
-    root: np.ndarray  # lowest member of the part, after some steps
-    parent: np.ndarray  # the root that took it in
-    link: np.ndarray  # the k of the edge by which it was; 0 for a root
-    following: np.ndarray  # next in the order of the part, or -1
-    last: np.ndarray  # of a root: last in the order of the part
+    place: np.ndarray  # place of each local vertex
+    root: np.ndarray  # a lower member of the component, or itself; following it leads to the lowest
+    parent: np.ndarray  # the root that it was joined to
+    link: np.ndarray  # the k of the joining edge; 0 for a root
+    following: np.ndarray  # next in the order of the component, or -1
+    last: np.ndarray  # of a root: last in the order of the component
 
 
 def make_forest(widest: int) -> Forest:
-    """Return the space for a graph of so many neighbours of a vertex at most."""
+    """Return the space for a graph with at most ``widest`` neighbours of a vertex."""
     return Forest(*np.empty((6, widest + 1), np.int32))
 
 
 @njit
 def _locate(v, size, space, neighbours, forest):
-    """Write the place of each local vertex in the row of v, and let every neighbour be a part by itself."""
+    """Write the place of each local vertex in the row of v, and make every neighbour a component of its own."""
     mark = space.mark
     for i in range(size):
         mark[space.kept[i]] = i + 1
@@ -67,7 +67,7 @@ def _locate(v, size, space, neighbours, forest):
 
 @njit
 def _join(i, j, k, forest):
-    """Join the parts of two local vertices by an edge of k, which no edge before exceeds."""
+    """Join the components of two local vertices by an edge of value k; edges come by falling k."""
     root = forest.root
     a = contexts.root_of(root, forest.place[i])
     b = contexts.root_of(root, forest.place[j])
@@ -80,7 +80,7 @@ def _join(i, j, k, forest):
 
 @njit
 def _join_by_cores(size, edges, forest):
-    """Join local vertices by edges; an edge is in the cores up to the lesser coreness of its ends."""
+    """Join local vertices by edges; the value of an edge is the lesser coreness of its ends."""
     core = coreness(edges.begin[: size + 1], edges.other)
     order = np.empty(size, np.int32)
     place = fill_buckets(size, core, order)[1]
@@ -93,7 +93,7 @@ def _join_by_cores(size, edges, forest):
 
 @njit
 def _join_by_trusses(count, edges, trussness, order, forest):
-    """Join local vertices by edges, those of the largest trussness first."""
+    """Join local vertices by edges, the largest trussness first."""
     fill_buckets(count, trussness, order)
     for at in range(count - 1, -1, -1):
         e = order[at]
@@ -102,9 +102,10 @@ def _join_by_trusses(count, edges, trussness, order, forest):
 
 @njit
 def _write_row(v, neighbours, forest, out):
-    """Write the neighbours of v such that each part of each k is a run, its lowest member first.
+    """Write the neighbours of v such that each component of each k is a run, its lowest member first.
 
-    A part takes in others of one k in the order of their lowest members: so the row depends on nothing but the parts.
+    For each k a component absorbs others in the order of their lowest members, so the row depends only on the
+    components.
     """
     begin = neighbours.indptr[v]
     size = neighbours.indptr[v + 1] - begin
@@ -142,12 +143,12 @@ def link_vertices(vertices, rows, space, neighbours, forest, places, trussness, 
         Ranks.
     rows : Rows
     space, forest : EgoScratch, Forest
-        Of this thread alone.
+        Private to this thread.
     neighbours : Neighbours
     places : int64 array, shape (n,)
         First place of each ego-network's edges in ``trussness``, by rank.
     trussness : int32 array
-        Of the edges of the ego-networks, by their lower and then their higher local end.
+        Trussness of the edges of the ego-networks, ordered by lower and then higher local end.
     cores, trusses : Links
         The results.
     """
@@ -168,10 +169,11 @@ def link_vertices(vertices, rows, space, neighbours, forest, places, trussness, 
 
 @njit
 def _score_row(model, begin, end, links, score):
-    """Write the number of contexts for k = 1, 2, … of one row to ``score``; return the largest k that has one.
+    """Write the number of contexts for k = 1, 2, … of one row to ``score``; return the largest k with a context.
 
-    A context of core or truss begins at the neighbour whose own link is below k and the next one's is not. A part of
-    the 1-core, or a neighbour that is in none, is a component, which counts up to its size.
+    For ``core`` and ``truss`` a context of k begins at a neighbour whose link is below k and whose successor's link is
+    not. For ``comp`` a component is a component of the 1-core, or a single neighbour outside it; it counts for every k
+    up to its size.
     """
     largest = 0
     if model == COMP:
@@ -202,7 +204,7 @@ def _score_row(model, begin, end, links, score):
 
 @njit
 def list_scores(model, indptr, links):
-    """List for each k the vertices with contexts, those of most contexts first, equal ones by ascending id.
+    """For each k list the vertices with contexts, by falling number of contexts, then ascending id.
 
     Returns
     -------
@@ -215,7 +217,7 @@ def list_scores(model, indptr, links):
     for v in range(n):
         widest = max(widest, indptr[v + 1] - indptr[v])
     score, smallest = np.empty(widest + 3, np.int32), 2 if model == TRUSS else 1
-    # How long the lists are.
+    # Count the entries of the lists.
     lengths, longest = np.zeros(widest + 3, np.int64), 0
     for v in range(n):
         largest = _score_row(model, indptr[v], indptr[v + 1], links, score)
@@ -225,7 +227,7 @@ def list_scores(model, indptr, links):
     first = np.zeros(longest + 2, np.int64)
     for k in range(longest + 1):
         first[k + 1] = first[k] + lengths[k]
-    # Filled by id, then each list is sorted by score.
+    # Fill the lists by id, then sort each by score.
     vertices, scores = np.empty((2, first[-1]), np.int32)
     free = first.copy()
     for v in range(n):

@@ -1,7 +1,7 @@
-"""Bit matrices of ego-networks: a bit for each pair of possible members, and the edges found in them.
+"""Bit matrices of ego-networks, with one bit per pair of possible members, and the edges found in them.
 
-Common neighbours are the set bits of the AND of two rows. After the matrix, wide rows have a second level: a bit for
-each word of a row that was not zero at the start.
+Common neighbours are the set bits of the AND of two rows. Wide rows have a second level, stored after the matrix: one
+bit per word of a row, set if the word was not zero at the start.
 """
 
 from numba import int32, int64, uint32
@@ -12,14 +12,14 @@ from gpukit.diversity.network_cuda import ROW_THREADS, find
 from gpukit.diversity.teams_cuda import join, next_bit
 
 PLAIN = 8
-"""Rows of up to so many words are read word by word, without the second level."""
+"""Rows of at most this many words are read word by word, without the second level."""
 
 
 @device
 def common(ego, i, j, enough):
-    """Return how many neighbours members i and j have in common; stop counting at ``enough``.
+    """Return the number of common neighbours of members i and j; stop counting at ``enough``.
 
-    From the last words on: hubs have the highest ranks, and there the common neighbours are.
+    Words are read from the last one backwards: hubs have the highest ranks, and most common neighbours are hubs.
     """
     found = int32(0)
     row, other = ego.matrix + i * ego.words, ego.matrix + j * ego.words
@@ -43,7 +43,7 @@ def common(ego, i, j, enough):
 
 @device
 def clear(ego, i, j):
-    """Take the edge between members i and j out of the matrix."""
+    """Remove the edge between members i and j from the matrix."""
     cuda.atomic.and_(ego.bits, ego.matrix + i * ego.words + (j >> 5), uint32(~(uint32(1) << uint32(j & 31))))
     cuda.atomic.and_(ego.bits, ego.matrix + j * ego.words + (i >> 5), uint32(~(uint32(1) << uint32(i & 31))))
 
@@ -69,7 +69,7 @@ def extract_edges(model, lists, ego, team):
 
 @device
 def survey(ego, team):
-    """Count the edges of each row to higher members, and make the second level; a thread per row."""
+    """Count the edges of each row to higher members, and make the second level; one thread per row."""
     levels = (ego.words + 31) >> 5
     second = ego.matrix + ego.size * ego.words
     for i in range(team.rank, ego.size, team.members):
@@ -92,7 +92,7 @@ def survey(ego, team):
 
 @device
 def list_edges(ego, team):
-    """Write i << 16 | j for each edge i < j, by i and then j; a thread per row."""
+    """Write i << 16 | j for each edge i < j, by i and then j; one thread per row."""
     for i in range(team.rank, ego.size, team.members):
         place = ego.listed + ego.nodes[ego.row + i]
         for w in range(i >> 5, ego.words):

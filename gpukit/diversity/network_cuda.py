@@ -31,7 +31,7 @@ place_of = for_kernels(bounds.lower_bound)
 
 @device
 def find(values, low, high, wanted):
-    """Return the place of a number in the ascending values[low … high - 1], or -1."""
+    """Return the place of ``wanted`` in the ascending values[low … high - 1], or -1."""
     low = place_of(values, low, high, wanted)
     return low if low < high and values[low] == wanted else int64(-1)
 
@@ -44,7 +44,7 @@ _ARCS = group(Arcs, _i64, _i32, _i32, _i64, _i32)
 def arc_keys(indptr, indices, ranks, keys):
     """Write rank of tail << 32 | rank of head for each arc; any grid, ``ROW_THREADS`` threads per row.
 
-    16 bytes per arc.
+    Costs 16 bytes per arc.
     """
     rank = cuda.threadIdx.x % ROW_THREADS
     for u in range(cuda.grid(1) // ROW_THREADS, len(ranks), cuda.gridsize(1) // ROW_THREADS):
@@ -55,9 +55,9 @@ def arc_keys(indptr, indices, ranks, keys):
 
 @kernel((_i64, _i32, _i64))
 def first_higher(indptr, heads, up):
-    """Write the place of the first neighbour of higher rank of each vertex; any grid, a thread per vertex."""
+    """Write the place of the first neighbour of higher rank of each vertex; any grid, one thread per vertex."""
     for r in range(cuda.grid(1), len(up), cuda.gridsize(1)):
-        # In full: as a function it compiles to another order of instructions.
+        # Written out: a call of ``lower_bound`` compiles to another order of instructions.
         low, high = indptr[r], indptr[r + 1]
         while low < high:
             middle = (low + high) >> 1
@@ -72,9 +72,9 @@ def first_higher(indptr, heads, up):
 def count_triangles(arcs):
     """Add the triangles of each edge to ``arcs.support``, at its place in the row of its lower end; any grid.
 
-    ``ROW_THREADS`` threads share an edge (u, w), u < w: they look for the neighbours of higher rank of one end among
-    those of the other, the shorter list in the longer one. A triangle is found once, at its lowest edge: 3 atomic adds,
-    and a binary search for each entry of the shorter list. The support must be 0 at the start.
+    ``ROW_THREADS`` threads share an edge (u, w), u < w. They search for the higher neighbours of one end among those of
+    the other end, the shorter list in the longer one. A triangle is found once, at its lowest edge. It costs 3 atomic
+    adds; each entry of the shorter list costs a binary search. The support must be 0 at the start.
     """
     rank = cuda.threadIdx.x % ROW_THREADS
     for p in range(cuda.grid(1) // ROW_THREADS, len(arcs.heads), cuda.gridsize(1) // ROW_THREADS):
@@ -97,7 +97,7 @@ def count_triangles(arcs):
 
 @kernel((_ARCS,))
 def mirror(arcs):
-    """Copy the support of each edge to the row of its higher end; any grid, a thread per arc, a search each."""
+    """Copy the support of each edge to the row of its higher end; any grid, one thread and one search per arc."""
     for p in range(cuda.grid(1), len(arcs.heads), cuda.gridsize(1)):
         u = arcs.heads[p]
         if u < arcs.tails[p]:
@@ -106,14 +106,14 @@ def mirror(arcs):
 
 @kernel((_int, _int, _i64, _i64, _i64, _i32))
 def upper_bounds(model, k, indptr, members, degrees, bounds):
-    """Write the upper bound of each score; any grid, a thread per vertex.
+    """Write the upper bound of each score; any grid, one thread per vertex.
 
     Parameters
     ----------
     model, k : int
     indptr : int64 array, shape (n + 1,)
     members, degrees : int64 arrays, shape (m + 1,)
-        Running number, and running sum of support, of the arcs of enough support
+        Exclusive prefix counts, and prefix sums of support, over the arcs of sufficient support
         (:func:`gpukit.diversity.bounds.least_degree`).
     bounds : int32 array, shape (n,)
         The result, by rank.
@@ -124,7 +124,7 @@ def upper_bounds(model, k, indptr, members, degrees, bounds):
 
 
 def views(group: Any) -> Any:
-    """Return what :func:`gpukit.device.launch.launch` takes for arguments that may be buffers, alone or in tuples."""
+    """Return arguments for :func:`gpukit.device.launch.launch`: buffers, alone or in tuples, become views."""
     if isinstance(group, tuple):
         values = map(views, group)
         return group._make(values) if hasattr(group, "_make") else tuple(values)
@@ -132,7 +132,7 @@ def views(group: Any) -> Any:
 
 
 def over(threads: int, kernel: Any, *arguments: Any, block: int = 256) -> None:
-    """Launch a kernel with about so many threads; arguments as for :func:`views`."""
+    """Launch a kernel with about ``threads`` threads; arguments as for :func:`views`."""
     if threads:
         blocks = 1 if xp is np else min(-(-threads // block), 128 * block)
         launch(kernel, blocks, 32 if xp is np else block, *views(arguments))

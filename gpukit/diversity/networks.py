@@ -1,4 +1,4 @@
-"""A network on whatever device was chosen."""
+"""Makes a network on the chosen device."""
 
 from gpukit.device.select import Device
 from gpukit.diversity.balance import SAMPLE, STRATEGIES
@@ -16,7 +16,7 @@ def make_network(
     fraction: float = SAMPLE,
     full: bool = False,
 ) -> Scorer:
-    """Return a network of an undirected graph that can be searched.
+    """Return a searchable network of an undirected graph.
 
     Parameters
     ----------
@@ -27,9 +27,10 @@ def make_network(
     strategy : str
         Balance of several GPUs, one of :data:`gpukit.diversity.balance.STRATEGIES`.
     fraction : float
-        Part of the vertices that several GPUs time for the cost model, in (0, 1].
+        Fraction of the vertices that several GPUs time for the cost model, in (0, 1].
     full : bool
-        Whether every ego-network is decomposed, as the paper does, instead of removing what is in no context.
+        Whether every ego-network is decomposed, as the paper does. If not, vertices and edges in no context are
+        removed.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The graph in the form that the kernels of structural diversity search want, and what it answers."""
+"""The input graph and the results of structural diversity search."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class Contexts:
 
 
 def running(numbers: Any, xp: Any = np) -> Any:
-    """Return 0 and the running sums of a list, or of an array of ``xp`` (int64, one longer)."""
+    """Return 0 and the running sums of a list or of an array of ``xp`` (int64, one entry longer)."""
     sums = xp.zeros(len(numbers) + 1, np.int64)
     xp.cumsum(numbers, out=sums[1:])
     return sums
@@ -65,13 +65,13 @@ def group_members(
     owners : integer array
         Place of the vertex whose ego-network each member is in, ascending.
     labels : integer array
-        Part of the ego-network each member is in.
+        Component of the ego-network that each member is in.
     members : int32 array
         Internal ids.
     vertices : int
         Number of vertices.
     smallest : int
-        Least size of a context; smaller parts are left out.
+        Least size of a context; smaller components are dropped.
     """
     by_part = np.lexsort((members, labels, owners))
     owners, labels, members = owners[by_part], labels[by_part], members[by_part]
@@ -94,8 +94,8 @@ class EgoTrusses:
     offsets : int64 array, shape (vertices + 1,)
         First edge of each ego-network.
     trussness : int32 array
-        Largest k whose maximal truss has the edge: at least 2. Edges of an ego-network by their lower and then their
-        higher end in the order of ranks (degree in the graph, then id).
+        Largest k such that the k-truss contains the edge, at least 2. The edges of an ego-network are ordered by lower
+        and then higher end, in the order of ranks (degree in the graph, then id).
     scores : int32 array
         Number of contexts of each vertex.
     """
@@ -107,7 +107,7 @@ class EgoTrusses:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """The t vertices of most contexts.
+    """The t vertices with most contexts.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class Result:
     contexts : Contexts
         Of the vertices, in the same order.
     scored : int
-        Ego-networks that were looked into; the upper bounds ruled the others out.
+        Number of scored ego-networks; upper bounds excluded the rest.
     """
 
     vertices: np.ndarray
@@ -128,7 +128,7 @@ class Result:
 
 
 class Scorer(Protocol):
-    """What the search needs of a network on any device; vertices are internal ids."""
+    """The interface of a network that the search needs, on any device; vertices are internal ids."""
 
     @property
     def n(self) -> int:
@@ -149,14 +149,14 @@ class Scorer(Protocol):
 
 
 class Decomposer(Protocol):
-    """What the index needs of a network on any device."""
+    """The interface of a network that the index needs, on any device."""
 
     def decompose(self, vertices: np.ndarray, params: Params) -> EgoTrusses:
         """Return the trussness of every edge of the ego-networks of vertices (internal ids, each once)."""
 
 
 def ignores_directions(graph: Graph, symmetrise: bool) -> bool:
-    """Return whether directions are to be ignored; raises UsageError as :func:`as_undirected` does."""
+    """Return whether directions must be dropped; raises UsageError like :func:`as_undirected`."""
     if not graph.undirected and not symmetrise:
         raise UsageError(
             "the graph is directed, structural diversity is defined on undirected graphs; give "
@@ -173,7 +173,7 @@ def as_undirected(graph: Graph, symmetrise: bool = False) -> Graph:
     ----------
     graph : Graph
     symmetrise : bool
-        Whether a directed graph may be made undirected: its edges lose their direction.
+        Whether a directed graph may be made undirected by dropping directions.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Scores and contexts of chosen vertices: the network that kernels walk, and the spread of work over threads."""
+"""Scores and contexts of chosen vertices on the CPU: the network, and the division of work among threads."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,12 +15,12 @@ from gpukit.graph.csr import Graph
 
 TASKS_PER_THREAD = 16
 SUPPORT_BYTES = 1 << 30
-"""Room for the counters of threads that count triangles together."""
+"""Memory limit for the per-thread counters of triangle counting."""
 
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """An undirected graph with its vertices by rank (degree rising, then id) and the support of each edge.
+    """An undirected graph with its vertices by rank (ascending degree, then id) and the support of each edge.
 
     Attributes
     ----------
@@ -36,7 +36,8 @@ class Network:
     threads : int
         CPU threads to use.
     full : bool
-        Whether :meth:`scores` decomposes every ego-network (truss), instead of removing what is in no context.
+        Whether :meth:`scores` decomposes every ego-network (truss). If not, it only removes vertices and edges in no
+        context.
     """
 
     indptr: np.ndarray
@@ -55,7 +56,7 @@ class Network:
 
     @cached_property
     def cost(self) -> np.ndarray:
-        """Estimated work of each ego-network by rank (int64): the degree and its edges."""
+        """Estimated work of each ego-network by rank (int64): degree plus edges."""
         return np.diff(running(self.support)[self.indptr]) // 2 + np.diff(self.indptr)
 
     @property
@@ -116,7 +117,7 @@ class Network:
         return group_members(owners, labels[:end], self.order[members[:end]], len(vertices), smallest)
 
     def decompose(self, vertices: np.ndarray, params: Params, progress: Progress | None = None) -> EgoTrusses:
-        """Return the trussness of every edge of ego-networks, and the scores that follow.
+        """Return the trussness of every edge of ego-networks, and the resulting scores.
 
         Parameters
         ----------
@@ -137,7 +138,7 @@ class Network:
     def share(
         self, vertices: np.ndarray, work: Callable[[np.ndarray, EgoScratch], None], progress: Progress | None = None
     ) -> None:
-        """Call ``work(ranks, space)`` for parts of vertices, heaviest first, in threads that each take the next."""
+        """Call ``work(ranks, space)`` for parts of the vertices, heaviest first; each thread takes the next part."""
         ranks = self.rank[vertices]
         ranks = ranks[np.argsort(-self.cost[ranks], kind="stable")]
         cuts = even_cuts(self.cost[ranks], TASKS_PER_THREAD * self.threads if self.threads > 1 else 1)
@@ -146,7 +147,7 @@ class Network:
 
         def take() -> None:
             space = self._space()
-            for part in waiting:  # one `next` is one bytecode: no two threads get the same part
+            for part in waiting:  # one `next` is one bytecode, so no two threads get the same part
                 work(part, space)
                 done[0] += len(part)
                 if progress is not None:
@@ -158,19 +159,20 @@ class Network:
                 task.result()
 
     def _space(self) -> EgoScratch:
-        """Return what a thread needs for itself."""
+        """Return the working space of one thread."""
         return make_space(self.n, int(np.diff(self.indptr).max(initial=0)), int(self.cost.max(initial=0)))
 
     @property
     def rows(self) -> Rows:
-        """The network as kernels take it."""
+        """The network in the form that the kernels take."""
         return Rows(self.indptr, self.indices, self.up, self.support)
 
 
 def build_network(graph: Graph, threads: int = 1, full: bool = False) -> Network:
     """Rename the vertices of an undirected graph by rank and count the triangles of each edge.
 
-    Each thread counts for its own range of lowest ranks into its own counters; the sum is the same for any number.
+    Each thread counts the triangles of its own range of lowest ranks, in its own counters; the sum is the same for any
+    number of threads.
     """
     order = np.argsort(np.diff(graph.indptr), kind="stable").astype(np.int32)
     rank = np.empty(graph.n, np.int32)
@@ -194,7 +196,7 @@ def build_network(graph: Graph, threads: int = 1, full: bool = False) -> Network
 
 
 def even_cuts(cost: np.ndarray, parts: int) -> np.ndarray:
-    """Return the ends (int64, parts + 1) of ranges of about equal cost."""
+    """Return the boundaries (int64, parts + 1) of ranges of about equal cost."""
     sums = running(cost)[1:]
     total = int(sums[-1]) if len(sums) else 0
     cuts = np.searchsorted(sums, np.arange(parts + 1) * total // parts, side="left")

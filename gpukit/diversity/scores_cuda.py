@@ -27,34 +27,36 @@ from gpukit.graph.csr import Graph
 from gpukit.wording import spelled
 
 ARC_BYTES, VERTEX_BYTES = 44, 40
-"""Device memory that building a network takes for each arc and vertex, sorting space included."""
+"""Device memory for building a network, per arc and per vertex, sorting space included."""
 
 LISTS_BYTES, RESIDENT_BYTES = 32, 28
-"""Device memory for each arc of the lists of possible members and their edges while they are made, and of all that
-stays when they are."""
+"""Device memory per arc: for the lists of possible members and their edges while they are built, and for everything
+that stays afterwards."""
 
 WARP_MEMBERS = 32
-"""Egos of up to so many possible members get a warp."""
+"""Ego-networks with at most this many possible members get a warp."""
 
 SMALL_EDGES, SMALL_WORDS = 4096, 1 << 14
-"""Egos of up to so many edges and words of the bit matrix get a small block."""
+"""Ego-networks with at most this many edges, and words of the bit matrix, get a small block."""
 
 BLOCK_EDGES, LARGEST_BLOCK_EDGES, BLOCK_WORDS = 1 << 14, 1 << 17, 1 << 17
-"""Egos of up to so many get a large block, also those of more edges up to a block's even share of all; larger ones get
-several."""
+"""An ego-network gets a large block if its matrix has at most ``BLOCK_WORDS`` words and it has at most
+``BLOCK_EDGES`` edges. The limit of edges rises to a block's even share of all edges, at most
+``LARGEST_BLOCK_EDGES``. Larger ego-networks get several blocks."""
 
 LARGEST_TEAM = 32
 
 SHARED_EDGES = 1 << 26
-"""Edges of all ego-networks from which on decompositions are in shared memory: with 531 M of them that is four times
-as fast on an H100 as in global memory, and with 5 M a quarter slower. Graphs between these were not timed."""
+"""Least number of edges of all ego-networks for decomposition in shared memory. On an H100 shared memory was four
+times as fast as global memory with 531 M edges, and a quarter slower with 5 M. Graphs between these were not timed."""
 
 SIDE_MEMBERS = 256
-"""Ego-networks of more possible members, if they fit in shared memory, are decomposed on a stream of their own: they
-are few and take long, and the others fill the GPU meanwhile."""
+"""Ego-networks with more possible members are decomposed on a separate stream, if they fit in shared memory. They
+are few and take long; the smaller ones fill the GPU meanwhile."""
 
 _SHAPES = ((kernels.BLOCK, 4), (kernels.BLOCK, 1), (128, 1), (32, 1))
-"""Threads of a block and least blocks of a team: many blocks, a large and a small block, a warp."""
+"""Threads of a block and fewest blocks of a team for each class: several blocks, a large block, a small block, a
+warp."""
 
 
 class CudaNetwork:
@@ -65,24 +67,24 @@ class CudaNetwork:
     graph : Graph
         Undirected.
     memory : int, optional
-        Bytes of device memory to use at most; most of what is free if not given.
+        Bytes of device memory to use at most; most of the free memory if not given.
     full : bool
         Whether :meth:`scores` decomposes every ego-network (trussness by levels, coreness by H-index), as the paper
-        does, instead of removing what is in no context.
+        does. If not, it only removes vertices and edges that are in no context.
     patient : bool
-        Whether the host waits for each launch of :meth:`score` before it prepares the next one, so that threads of
-        other GPUs can run meanwhile.
+        Whether the host waits for each launch of :meth:`score` before it prepares the next, so that threads of other
+        GPUs can run meanwhile.
 
     Attributes
     ----------
     arcs : network_cuda.Arcs
-        Of buffers: the graph by rank.
+        The graph by rank, in buffers.
     ids : Buffer
         Internal id of each rank (int32, n).
     ego_edges : int
         Edges of all ego-networks.
     memory : int
-        Bytes that scoring may take beside the graph.
+        Bytes that scoring may take besides the graph.
     given : tuple or None
         Ego-networks to score instead of those of the graph, as :meth:`_lists_of` returns them.
 
@@ -103,7 +105,7 @@ class CudaNetwork:
         self._degrees, self.ids = degrees[by_degree], Buffer(by_degree.astype(np.int32))
         self._rank = Buffer(graph.n, np.int32)
         self._rank.array[self.ids.array] = xp.arange(graph.n, dtype=np.int32)
-        # The arcs by rank: as keys, sorted.
+        # Sort the arcs by rank, as keys.
         keys = Buffer(graph.m, np.int64)
         rows = (Buffer(graph.indptr), Buffer(graph.indices), self._rank)
         over(graph.n * ROW_THREADS, network_cuda.arc_keys, *rows, keys)
@@ -111,7 +113,7 @@ class CudaNetwork:
         keys.array.sort()
         heads, tails = Buffer((keys.array & 0xFFFFFFFF).astype(np.int32)), Buffer((keys.array >> 32).astype(np.int32))
         del keys
-        # The support of each edge, counted at its lower end and copied to the other.
+        # The support of each edge is counted at its lower end and copied to the other end.
         indptr, up = Buffer(running(self._degrees, xp)), Buffer(graph.n, np.int64)
         over(graph.n, network_cuda.first_higher, indptr, heads, up)
         self.arcs = network_cuda.Arcs(indptr, tails, heads, up, Buffer(graph.m, np.int32, 0))
@@ -122,7 +124,7 @@ class CudaNetwork:
         self.given: tuple[kernels.MemberLists, Buffer] | None = None
         self._lists: dict[tuple[int, int], tuple[kernels.MemberLists, Buffer]] = {}
         self._places: tuple[Any, Buffer] | None = None
-        # Kept, because every new array costs the host more than what is done with it.
+        # These are kept because a new array costs the host more than the work on it.
         self._queue = tuple(Buffer(0, dtype) for dtype in (np.int32, np.int64, np.int32, np.int64))
         self._space = tuple(Buffer(0, dtype) for dtype in (np.uint32, np.uint32, np.int32, np.int64))
         self._classes = Buffer(kernels.CLASS_TABLE, np.int64)
@@ -143,7 +145,7 @@ class CudaNetwork:
 
     @property
     def known(self) -> Any:
-        """The last score of each rank (int32, n, on the GPU); may be changed."""
+        """The last score of each rank (int32, n, on the GPU); callers may change it."""
         return self._scores.array
 
     def ranks(self, vertices: np.ndarray) -> Any:
@@ -164,9 +166,9 @@ class CudaNetwork:
         return Buffer(bounds.array[self._rank.array]).host()
 
     def _lists_of(self, params: Params, whole: bool) -> tuple[kernels.MemberLists, Buffer]:
-        """Return what the ego-networks are made of, and the edges (int64, n) among the possible members at most.
+        """Return the lists that ego-networks are built from, and an upper bound on the edges of each (int64, n).
 
-        ``whole``: all members and edges, whether they may be in a context or not.
+        ``whole``: all members and edges, including those that cannot be in a context.
         """
         if self.given is not None:
             return self.given
@@ -203,12 +205,12 @@ class CudaNetwork:
         return Buffer(self._scores.array[ranks]).host()
 
     def score(self, ranks: Any, params: Params) -> None:
-        """Score vertices into :attr:`known`, by ranks on the GPU; the scores of others stay."""
+        """Score vertices into :attr:`known`, by ranks on the GPU; scores of other vertices stay."""
         if not self.full or params.code != TRUSS:
             wanted = kernels.FULL if self.full and params.code == CORE else kernels.SCORE
             self._score(ranks, xp.zeros(len(ranks), np.int64), params, wanted, self._none)
         elif 4 * self.ego_edges <= self.memory // 4:
-            # The trussness is not kept. Here is room for that of all edges: each has its place once and for all.
+            # The trussness is not kept. There is room for all edges, so each edge has a fixed place.
             if self._places is None:
                 self._places = running(self._edges, xp), Buffer(max(1, self.ego_edges), np.int32)
             first_edges, values = self._places
@@ -239,7 +241,7 @@ class CudaNetwork:
         return group_members(owners, labels.host(int(offsets[-1])), members, len(vertices), smallest)
 
     def decompose(self, vertices: np.ndarray, params: Params) -> EgoTrusses:
-        """Return the trussness of every edge of ego-networks, and the scores that follow.
+        """Return the trussness of every edge of ego-networks, and the resulting scores.
 
         Parameters
         ----------
@@ -278,7 +280,7 @@ class CudaNetwork:
         return int(self._triangles.array[0]) // 3
 
     def _score(self, ranks: Any, outs: Any, params: Params, wanted: int, values: Buffer) -> None:
-        """Score vertices into ``self._scores``: one launch for each class, the largest first."""
+        """Score vertices into ``self._scores``: one launch per class, the largest ego-networks first."""
         count = len(ranks)
         if not count:
             return
@@ -296,7 +298,7 @@ class CudaNetwork:
         )
         least = 2 if whole else least_size(params.code, params.k)
         sizes = (lists.kept_begin, ego_edges, params.code != COMP, least, whole, limits)
-        # Few blocks, because each adds its numbers to the same places.
+        # Few blocks, because each block adds its numbers to the same places.
         shape = (1, 32) if xp is np else (self._few, 256)
         launch(kernels.classify, *shape, *views((asked, count, *sizes, keys, self._classes, self._scores)))
         order = xp.argsort(keys.array[:count])
@@ -333,7 +335,7 @@ class CudaNetwork:
     def _launch_shared(
         self, queue: kernels.Queue, k: int, lists: kernels.MemberLists, values: Buffer, members: int, slot: int
     ) -> None:
-        """Launch the kernel for one class in shared memory, of up to so many members."""
+        """Launch the kernel for one class in shared memory, of at most ``members`` members."""
         block = 8 if xp is np else min(truss_shared_cuda.BLOCK, -(-members // 32) * 32)
         grid = 1 if xp is np else min(queue.length, resident_blocks(block, truss_shared_cuda.REGISTERS))
         arguments = (queue, k, lists, slot, self._taken, self._triangles, self._scores, values)
@@ -346,8 +348,7 @@ class CudaNetwork:
     ) -> None:  # fmt: skip
         """Launch the kernel on one class, with as many teams as the GPU and its memory hold.
 
-        ``shape``: threads of a block and least blocks of a team. ``room``: what the largest ego-network takes of the
-        working space.
+        ``shape``: threads of a block and fewest blocks of a team. ``room``: working space of the largest ego-network.
         """
         each = 4 * sum(room)
         if each > self.memory:

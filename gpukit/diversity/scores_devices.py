@@ -1,4 +1,4 @@
-"""Scores on several GPUs: each has the whole network, the vertices are shared (section 6 of the paper)."""
+"""Scores on several GPUs: each GPU has the whole network, and the vertices are divided (section 6 of the paper)."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -19,15 +19,16 @@ from gpukit.graph.csr import Graph
 _kernel_lock = kernel_lock()
 
 LEAST = 0.2
-"""Seconds that a batch should take at least, by the cost model: it has launches, and an end with few blocks at work.
-The model times few vertices at once, so work that it takes for 0.2 s is done in about 20 ms."""
+"""Least seconds of a batch by the cost model: a batch costs launches and ends with few busy blocks. The model is
+fitted to small samples, so work estimated at 0.2 s takes about 20 ms."""
 
 HEAD, GROUPS = 512, 64
-"""Vertices of most ego edges that are tasks of their own; the others are dealt to so many tasks of like cost."""
+"""The ``HEAD`` vertices of most ego edges are tasks of their own; the rest are dealt to ``GROUPS`` tasks of similar
+cost."""
 
 
 class _Part:
-    """The network on one GPU, and the vertices that are asked for, in pieces that are tasks."""
+    """The network on one GPU, and the requested vertices, divided into tasks."""
 
     def __init__(self, gpu: int, graph: Graph, full: bool) -> None:
         self.gpu = gpu
@@ -45,7 +46,7 @@ class _Part:
             return result
 
     def prepare(self, vertices: np.ndarray, by_cost: bool) -> None:
-        """Take vertices: those of most ego edges a task each, the others dealt to groups; or as they are, in groups."""
+        """Divide vertices into tasks: groups in order; by cost, the costliest alone and the rest dealt to groups."""
         self._asked = self._order = self.network.ranks(vertices)
         count = len(vertices)
         if not by_cost:
@@ -59,11 +60,11 @@ class _Part:
         self._ends = running(head * [1] + [len(group) for group in dealt])
 
     def _by_edges(self) -> Any:
-        """Return the ranks of what was asked for, by falling number of ego edges."""
+        """Return the ranks of the requested vertices, by falling number of ego edges."""
         return self._asked[xp.argsort(-self.network.sizes(self._asked)[1], kind="stable")]
 
     def _follow(self) -> None:
-        """Take the tasks of the leader, if there are new ones, and forget all scores."""
+        """Copy the tasks of the leader if there are new ones, and clear all scores."""
         if self.leader is None:
             return
         self.network.known.fill(0)
@@ -73,13 +74,13 @@ class _Part:
         self.leader = None
 
     def tasks(self, cost_of: Callable[[Any, Any], Any]) -> tuple[np.ndarray, np.ndarray]:
-        """Return cost (float64) and number of vertices (int64) of each task."""
+        """Return the cost (float64) and the number of vertices (int64) of each task."""
         sums = xp.zeros(len(self._order) + 1)
         xp.cumsum(cost_of(*self.network.sizes(self._order)), out=sums[1:])
         return np.diff(Buffer(sums[xp.asarray(self._ends)]).host()), np.diff(self._ends)
 
     def sample(self, groups: Sequence[np.ndarray], params: Params, model: Any) -> tuple[list, list[float]]:
-        """Score groups of places in the order of cost; return the features of each and the seconds it took."""
+        """Score groups of places in the order of cost; return the features and the seconds of each."""
         known, seconds, falling = [], [], self._by_edges()
         for group in groups:
             ranks = falling[xp.asarray(group)]
@@ -92,7 +93,7 @@ class _Part:
         return known, seconds
 
     def work(self, params: Params, tasks: np.ndarray) -> None:
-        """Score the vertices of some tasks of the leader."""
+        """Score the vertices of some of the leader's tasks."""
         self._follow()
         lows, highs = self._ends[tasks], self._ends[tasks + 1]
         alone = highs - lows == 1
@@ -101,7 +102,7 @@ class _Part:
         self.network.score(xp.concatenate([single, *(self._order[low:high] for low, high in groups)]), params)
 
     def gather(self, others: "Sequence[_Part]") -> np.ndarray:
-        """Return the scores of the vertices in the order in which they were asked for, found here or by others."""
+        """Return the scores of the requested vertices, in the order of the request, from this GPU and the others."""
         self._follow()
         total = self.network.known.copy()
         for part in others:
@@ -114,7 +115,7 @@ class _Part:
 
 
 class MultiCudaNetwork:
-    """An undirected graph on several GPUs; the scores of one, for any number of them and any balance.
+    """An undirected graph on several GPUs. Scores equal those of one GPU, for any number of GPUs and any balance.
 
     Parameters
     ----------
@@ -125,7 +126,7 @@ class MultiCudaNetwork:
     strategy : str
         One of :data:`gpukit.diversity.balance.STRATEGIES`.
     fraction : float
-        Part of the vertices to time for the cost model, in (0, 1].
+        Fraction of the vertices to time for the cost model, in (0, 1].
 
     Attributes
     ----------

@@ -1,9 +1,9 @@
-"""The search in four phases (algorithm 1 of the paper), once for every device.
+"""The search in four phases (algorithm 1 of the paper), for every device.
 
-1. Upper bounds of all vertices, ordered by (bound falling, id). 2. Scores, in two batches down that order: the top
-bounds, then all whose bound is not below the t-th score so far; few bounds are, and a batch costs launches. 3. Within a
-batch the work is balanced (:mod:`gpukit.diversity.scores`, :mod:`gpukit.diversity.balance`). 4. The top t of what is
-scored.
+1. Compute upper bounds of all vertices and sort by (falling bound, id). 2. Score two batches in this order: the
+vertices of the top bounds, then all whose bound is not below the current t-th score. Few bounds are not below it, and
+each batch costs launches. 3. Balance the work within a batch (:mod:`gpukit.diversity.scores`,
+:mod:`gpukit.diversity.balance`). 4. Return the top t of the scored vertices.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ def search(
     timer: PhaseTimer | None = None,
     progress: Progress | None = None,
 ) -> Result:
-    """Return the t vertices of most contexts with these contexts.
+    """Return the t vertices with most contexts, and these contexts.
 
     Parameters
     ----------
@@ -33,9 +33,9 @@ def search(
     t : int
         Length of the answer, 1 to n.
     among : range, optional
-        Vertices to look at, in steps of 1; all if not given. Of fewer than t the answer has all.
+        Candidates, a range of step 1; all vertices if not given. If there are fewer than t, all are returned.
     timer : PhaseTimer, optional
-        Gets the phases ``bounds``, ``scores`` and ``contexts``.
+        Charged with the phases ``bounds``, ``scores`` and ``contexts``.
     progress : callable, optional
         Called as ``progress(done, total)`` with numbers of vertices in a batch.
     """
@@ -52,11 +52,11 @@ def search(
         end = int(np.count_nonzero(falling))  # a bound of 0 is the score
         first = min(max(FIRST_BATCH, t), end)
         known[order[:first]] = network.scores(order[:first], params, progress)
-        if first >= t:  # lines 8-10, for all that is left at once
+        if first >= t:  # lines 8-10, for all remaining vertices at once
             end = min(end, _reach(order, falling, known, first, t))
         if end > first:
             known[order[first:end]] = network.scores(order[first:end], params, progress)
-        # What was not scored counts as 0: it is, or its bound is at most the t-th score and its id too late.
+        # Vertices without a score count as 0: their score is 0, or their bound and id keep them out of the top t.
         top = _top(np.arange(among.start, among.stop), known, t)
     with timer.phase("contexts"):  # line 22
         found = network.contexts(top, known[top], params)
@@ -67,7 +67,8 @@ def ego_trussness(network: Scorer, trussness: int) -> int:
     """Return the largest trussness of an edge in an ego-network; 0 if no ego-network has an edge.
 
     A k-truss in the ego-network of v is, with v, a (k + 1)-truss of the graph: each of its edges gains the triangle
-    with v, and v's edges lie in k - 1 triangles, one for each neighbour there. So k falls from the graph's own.
+    with v, and an edge from v to a member lies in one triangle per neighbour of that member, so in at least k - 1. So
+    the search starts from the graph's own trussness minus 1 and decreases k.
 
     Parameters
     ----------
@@ -82,23 +83,23 @@ def ego_trussness(network: Scorer, trussness: int) -> int:
 
 
 def _top(candidates: np.ndarray, known: np.ndarray, t: int) -> np.ndarray:
-    """Return the t candidates of largest score, equal scores by ascending id."""
+    """Return the t candidates with the largest scores; equal scores by ascending id."""
     candidates = np.sort(candidates)
     return candidates[_falling(known[candidates])[:t]]
 
 
 def _falling(values: np.ndarray) -> np.ndarray:
-    """Return the places of numbers >= 0 by falling value, equal ones ascending; small numbers in linear time."""
+    """Return the places of values >= 0, by falling value, then ascending place; linear time for small values."""
     highest = int(values.max(initial=0))
     # NumPy sorts 16-bit integers by radix.
     return np.argsort((highest - values).astype(np.uint16 if highest < 1 << 16 else np.int64), kind="stable")
 
 
 def _reach(order: np.ndarray, falling: np.ndarray, known: np.ndarray, done: int, t: int) -> int:
-    """Return where the order ends for good: no vertex from there on can enter the top t.
+    """Return the place in the order from which on no vertex can enter the top t.
 
-    That is from the first with a bound below the t-th score s, or equal to s and an id above the largest id among the
-    members of score s.
+    It is the first place with a bound below the t-th score s, or with bound s and an id above the largest id of score s
+    in the top t.
     """
     top = _top(order[:done], known, t)
     s = int(known[top[-1]])

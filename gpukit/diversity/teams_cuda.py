@@ -1,4 +1,4 @@
-"""What a team of blocks that owns an ego-network has in common: its barrier, its counters, its union-find."""
+"""Shared parts of a team of blocks that owns an ego-network: its barrier, its counters, its union-find."""
 
 from typing import Any, NamedTuple
 
@@ -8,14 +8,15 @@ from gpukit.device.kernels import cuda, device
 from gpukit.device.prefix_sum_cuda import add_up
 
 QUEUE, TRIANGLES, TEAMS, PER_TEAM = 0, 1, 16, 16
-"""Places in ``control``: egos started, thrice the triangles seen; the first team's counters, and their number."""
+"""Places in ``control``: ego-networks started, 3 × the triangles seen; the counters of the first team, and the
+number of counters per team."""
 
 PLACE, ARRIVED, FOUND, FLAGS, GOING = 0, 1, 2, 4, 8
-"""Places in a team's counters: its ego, blocks at the barrier, contexts, and two times three numbers that rounds use in
-turn."""
+"""Places in a team's counters: its ego-network, blocks at the barrier, contexts, and two groups of three numbers
+that rounds use in rotation."""
 
 NODE_ARRAYS = 4
-"""Arrays of a team with a number for each member of its ego-network: the last four fields of :class:`Ego`."""
+"""Arrays of a team with one number per member of its ego-network: the last four fields of :class:`Ego`."""
 
 NONE, DOOMED = 0x7FFFFFFF, -0x7FFFFFFF
 
@@ -31,19 +32,19 @@ class Team(NamedTuple):
 
 
 class Ego(NamedTuple):
-    """The ego-network that a team is at, and where its part of the working space begins."""
+    """The current ego-network of a team, and the start of each of its parts of the working space."""
 
     start: int  # first possible member in ``kept``
-    size: int  # their number
+    size: int  # number of possible members
     words: int  # in a row of the bit matrix
     bits: Any  # uint32: matrices of all teams
-    matrix: int  # first word of this one's
+    matrix: int  # first word of this team's matrix
     edges: Any  # uint32: edge lists of all teams
-    listed: int  # first place of this one's
-    nodes: Any  # int32: numbers of the members, of all teams; where this one's arrays begin:
-    stamp: int  # round of the last loss (decomposed: edges lost; core: degree, or coreness)
+    listed: int  # first place of this team's list
+    nodes: Any  # int32: per-member numbers of all teams; the starts of this team's arrays follow:
+    stamp: int  # round of the last loss (truss decomposition: edges lost; core: degree, or coreness)
     root: int  # parent in the union-find
-    part: int  # size of the part that it is the root of
+    part: int  # size of the component, at its root
     row: int  # first edge of its row in the list
 
 
@@ -64,7 +65,7 @@ def team_barrier(team, phase):
 
 @device
 def open_round(team, round_):
-    """Return the place of this round's flag. Three take turns: the next round's is cleared while nobody reads it."""
+    """Return the place of this round's flag. Three flags rotate: the next one is cleared while no thread reads it."""
     flag = team.home + FLAGS + round_ % 3
     if team.rank == 0:
         team.control[team.home + FLAGS + (round_ + 1) % 3] = 0
@@ -91,7 +92,7 @@ def root_of(ego, x):
 
 @device
 def join(ego, a, b):
-    """Join the parts of members a and b; roots are lowest members at the end."""
+    """Join the components of members a and b; at the end roots are lowest members."""
     while True:
         a, b = root_of(ego, a), root_of(ego, b)
         if a == b:
@@ -104,7 +105,7 @@ def join(ego, a, b):
 
 @device
 def running_sum(nodes, base, count, partial):
-    """Replace numbers by the sums before them, and write the total after them; one block."""
+    """Replace numbers by their exclusive prefix sums, and append the total; one block."""
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     chunk = (count + block_size - 1) // block_size
     low = min(count, tid * chunk)

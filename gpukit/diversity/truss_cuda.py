@@ -1,7 +1,7 @@
-"""Trusses of ego-networks by a team of blocks: for one k, and decomposed (algorithms 5 to 7 of the paper).
+"""Trusses of ego-networks by a team of blocks: for one k, or full decomposition (algorithms 5 to 7 of the paper).
 
-Bits of the maximal truss never go, so every order of removal ends at the same truss: an edge is cleared while others
-still count.
+Bits of the maximal truss are never cleared, so every order of removal ends at the same truss. So an edge may be cleared
+while other edges are being counted.
 """
 
 from numba import int32, int64, uint32
@@ -20,9 +20,9 @@ def ends_of(ego, e):
 
 @device
 def lazy_truss(k, count, ego, team, phase):
-    """Remove edges in fewer than k - 2 triangles until none is left; removed ones become 0 in the list.
+    """Remove edges in fewer than k - 2 triangles until none is left; removed edges become 0 in the list.
 
-    A thread per edge. It is counted again only if an end of it lost an edge since. Returns the next barrier.
+    One thread per edge. An edge is counted again only if one of its ends lost an edge since. Returns the next barrier.
     """
     round_ = int32(1)
     while True:
@@ -64,7 +64,7 @@ def _count_support(count, ego, values, out, team):
 
 @device
 def _search_edges(level, flag, going, count, ego, values, out, team):
-    """Doom the edges whose support has fallen to the level (algorithm 6), and find the lowest support above it."""
+    """Mark edges whose support has fallen to the level as doomed (algorithm 6); find the lowest support above it."""
     least = int64(NONE)
     found = False
     for e in range(team.rank, count, team.members):
@@ -102,12 +102,12 @@ def _peel_edges(level, count, ego, values, out, team):
 
 @device
 def decompose_truss(count, ego, values, out, team, phase):
-    """Write the trussness of every edge; a thread per edge (algorithm 5). Returns the next barrier.
+    """Write the trussness of every edge; one thread per edge (algorithm 5). Returns the next barrier.
 
-    As PKT: edges of the lowest support go together, level by level. Supports are not counted down: an edge has lost at
-    most as many triangles as its ends have lost edges since it was counted, and is counted again once that could have
-    brought it to the level. A living edge has -1 - (support + lost edges of its ends) in ``values``, both when it was
-    counted; one that goes next has ``DOOMED``.
+    As in PKT, edges of the lowest support are removed together, level by level. Supports are not decremented. Since an
+    edge was counted it has lost at most as many triangles as its ends have lost edges. It is counted again once this
+    bound reaches the level. In ``values`` a living edge has -1 - (support + lost edges of its ends), both at the time
+    of its count; an edge that is removed next has ``DOOMED``.
     """
     _count_support(count, ego, values, out, team)
     phase = team_barrier(team, phase)

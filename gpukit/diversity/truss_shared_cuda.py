@@ -1,9 +1,9 @@
 """Trussness of every edge of ego-networks that fit in the shared memory of a block (algorithms 5 to 7 of the paper).
 
-The bit matrix of an ego-network lies in shared memory, and so does what is known of its edges: not of each, but of each
-word of a row above the diagonal, which is up to 32 edges (i, j), i < j. Of these an edge has lost at most as many
-triangles as i and j have lost edges. So a word whose lowest support was counted need not be looked at until member i,
-and the member among its j that loses most in each round, have lost as many edges as that support is above the level.
+The bit matrix of an ego-network is in shared memory. So are bounds on its edges: not one per edge, but one per word of
+a row above the diagonal, which holds up to 32 edges (i, j), i < j. Since its last count an edge has lost at most as
+many triangles as i and j have lost edges. So a word can be skipped until these losses could bring its lowest support to
+the level. The losses are those of i, plus, summed over rounds, the largest loss of a member among its j.
 """
 
 from typing import Any, NamedTuple
@@ -17,47 +17,47 @@ from gpukit.diversity.network_cuda import ROW_THREADS
 from gpukit.diversity.teams_cuda import NONE, join, next_bit, root_of, running_sum
 
 BLOCK, REGISTERS = 512, 64
-"""Most threads in a block, and the registers each may take."""
+"""Most threads of a block, and the most registers of a thread."""
 
 WARP = 1 if simulated() else 32
 """Threads that count a word of a row together."""
 
 LISTED, LOWEST, FOUND, CONTROL = 0, 3, 6, 8
-"""Places in the control words: words of rows listed and lowest bound above the level, three of each that rounds use in
-turn; contexts found; their number."""
+"""Places in the control words: words listed and lowest bound above the level (three slots each, used in rotation);
+contexts found; the number of control words."""
 
 OWN_BYTES = 4 * BLOCK + 16
-"""Shared memory of a block beside a :class:`Room`."""
+"""Shared memory of a block besides a :class:`Room`."""
 
 
 class Room(NamedTuple):
-    """An ego-network in shared memory: its sizes, and where its arrays begin in three views of the same memory.
+    """An ego-network in shared memory: its sizes, and the starts of its arrays in three views of the same memory.
 
-    Those of a triangle have a place for each word of a row on or above the diagonal (:func:`_place_of`).
+    "Triangle" arrays have one place per word of a row on or above the diagonal (:func:`_place_of`).
     """
 
     size: int  # members
     words: int  # in a row of the bit matrix
-    pairs: int  # of words from row to row: odd, so that threads with a row each read side by side
-    stride: int  # words from row to row
-    doubles: Any  # uint64: from place 0 on the matrix, two words at a time
-    bits: Any  # uint32: the same
+    pairs: int  # 64-bit words per row, odd to avoid bank conflicts of threads with one row each
+    stride: int  # 32-bit words per row
+    doubles: Any  # uint64: the matrix from place 0 on, two words at a time
+    bits: Any  # uint32: the same memory
     nodes: Any  # int32
-    bound: int  # triangle: edges before it in its row << 16 | lowest support, with what its ends had lost
-    before: int  # triangle, of bits: the word before any edge was removed
+    bound: int  # triangle: edges before the word in its row << 16 | lowest support + losses of its ends at the count
+    before: int  # triangle, of bits: the word before any removal
     listed: int  # words of rows to count in this round: w << 16 | i
-    row: int  # of members, as all that follow: first edge of the row
+    row: int  # per member, like all below: first edge of the row
     loss: int  # edges lost
-    noted: int  # edges lost when the round began
+    noted: int  # edges lost at the start of the round
     root: int  # parent in the union-find
-    part: int  # size of the part that it is the root of
+    part: int  # size of the component, at its root
     member: int  # its rank
-    drop: int  # of words of a row: sum over rounds of the most edges that a member in it lost
+    drop: int  # per word of members: sum over rounds of the largest loss of a member
     control: int
 
 
 def room_bytes(members: int) -> int:
-    """Return the shared memory that an ego-network of so many members takes."""
+    """Return the bytes of shared memory of an ego-network with this many members."""
     words = (members + 31) // 32
     rows = 32 * words
     return 4 * (2 * rows * ((words + 1) // 2 | 1) + 3 * 16 * words * (words + 1) + 6 * rows + 1 + words + CONTROL)
@@ -65,6 +65,7 @@ def room_bytes(members: int) -> int:
 
 @device
 def _room_of(size, doubles, bits, nodes):
+    """Return the views and array starts of an ego-network with ``size`` members."""
     words = int32((size + 31) >> 5)
     rows, pairs, triangle = int32(32 * words), int32(((words + 1) >> 1) | 1), int32(16 * words * (words + 1))
     stride = int32(2 * pairs)
@@ -84,24 +85,24 @@ if simulated():
 
     @device
     def warp_flags(word):
-        """Return the OR of the words of a warp's threads, here one."""
+        """Return the OR of the words of a warp's threads; the simulator's warp has one thread."""
         return word
 
     @device
     def warp_least(value):
-        """Return the least value of a warp's threads, here one."""
+        """Return the least value of a warp's threads; the simulator's warp has one thread."""
         return value
 
     @device
     def next_place(b):
-        """Return the place in a word that the thread comes to next."""
+        """Return the next place in a word for this thread."""
         return b + uint64(1)
 
 else:
 
     @device
     def warp_flags(word):
-        """Return the OR of the words of a warp's threads, each no bit or that of its own place."""
+        """Return the OR of the words of a warp's threads; each word has at most the bit of the thread's own place."""
         return uint32(cuda.ballot_sync(0xFFFFFFFF, word != uint32(0)))
 
     @device
@@ -115,27 +116,27 @@ else:
 
     @device
     def next_place(b):
-        """Return 32: each thread of a warp has one place in a word."""
+        """Return 32: each thread of a warp handles one place of a word."""
         return uint64(32)
 
 
-# In what follows places in shared memory are unsigned where it matters: of others Numba asks whether they are negative.
+# Below, places in shared memory are unsigned where speed matters: Numba tests signed indices for being negative.
 @device
 def _place_of(i, w):
-    """Return the place of word w of row i in a triangle, by words: threads with a row each read side by side."""
+    """Return the place of word w of row i in a triangle array; threads with adjacent rows read adjacent places."""
     return uint64(16) * w * (w + uint64(1)) + i
 
 
 @device
 def _higher_bits(room, i, w):
-    """Return word w of row i without members up to i."""
+    """Return word w of row i without the bits of members up to i."""
     word = uint32(room.bits[uint64(i) * uint64(room.stride) + uint64(w)])
     return uint32(word & uint32(uint32(0xFFFFFFFE) << uint32(i & 31))) if w == i >> 5 else word
 
 
 @device
 def _clear(lists, start, room):
-    """Empty the matrix; every member is a part of its own."""
+    """Clear the matrix and make every member a component of its own."""
     tid, block_size = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
     for x in range(tid, room.size * room.stride, block_size):
         room.bits[x] = uint32(0)
@@ -184,7 +185,7 @@ def _extract_edges(lists, room):
 
 @device
 def _number_edges(room, partial):
-    """Keep the matrix above its diagonal, and count the edges before each row and before each of its words."""
+    """Save the matrix above its diagonal; count the edges before each row, and before each word of a row."""
     tid, block_size = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
     for i in range(tid, room.size, block_size):
         count = int32(0)
@@ -201,7 +202,7 @@ def _number_edges(room, partial):
 
 @device
 def _join_living(room):
-    """Join the ends of the edges that are left (algorithm 5, line 19); a thread per row."""
+    """Join the ends of the remaining edges (algorithm 5, line 19); one thread per row."""
     tid, block_size = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
     for i in range(tid, room.size, block_size):
         for w in range(i >> 5, room.words):
@@ -215,9 +216,9 @@ def _join_living(room):
 
 @device
 def _search_words(level, slot, room):
-    """List the words in which an edge may have come down to the level (algorithm 6), and find the next level.
+    """List the words that may hold an edge at or below the level (algorithm 6), and find the next level.
 
-    A thread per row. The lowest bound of the words that are not listed is a level that no edge is below.
+    One thread per row. The lowest bound of the words that are not listed is the next level: no edge is below it.
     """
     tid, block_size = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
     lowest = int32(NONE)
@@ -248,10 +249,10 @@ def _search_words(level, slot, room):
 
 @device
 def _peel_words(level, count, values, out, room):
-    """Count the triangles of the edges in the listed words and remove those that have no more than the level.
+    """Count the triangles of the edges in the listed words and remove edges with at most ``level`` triangles.
 
-    A warp per word, a thread per edge. An edge that is in a truss above this level keeps more triangles than it,
-    whatever goes at the same time (algorithm 7). Returns the triangles that the thread saw.
+    One warp per word, one thread per edge. An edge of a truss above this level keeps more than ``level`` triangles,
+    whichever edges are removed at the same time (algorithm 7). Returns the triangles that the thread saw.
     """
     tid, block_size = uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
     lane, warps, x = uint64(tid & uint32(WARP - 1)), uint64(block_size // uint32(WARP)), uint64(tid // uint32(WARP))
@@ -292,7 +293,8 @@ def _peel_words(level, count, values, out, room):
                 cuda.atomic.and_(room.bits, row + w, uint32(~gone))
                 cuda.atomic.add(room.nodes, uint64(room.loss) + i, int32(cuda.popc(gone)))
             if least < NONE:
-                # What is lost in this round is noted after it: it may be counted twice, not passed over.
+                # The bound uses the losses noted before this round. Losses of this round may count twice, but are never
+                # missed.
                 least = int32(least + room.nodes[uint64(room.noted) + i] + room.nodes[uint64(room.drop) + w])
                 room.nodes[bounds + place] = int32(int32(room.nodes[bounds + place] & ~0xFFFF) | least)
         x += warps
@@ -302,7 +304,7 @@ def _peel_words(level, count, values, out, room):
 
 @device
 def _note_losses(room):
-    """Note how many edges each member has lost, and the most that one of each word of members lost in this round."""
+    """Note the lost edges of each member, and for each word of members the largest loss of one in this round."""
     tid, block_size = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
     for w in range(tid // WARP, room.words, block_size // WARP):
         fall = int32(0)
@@ -320,16 +322,16 @@ def _note_losses(room):
 
 @device
 def _decompose(k, values, out, room):
-    """Write the trussness of every edge, and join what is in the k-truss. Returns the triangles that the thread saw.
+    """Write the trussness of every edge, and join the members of the k-truss. Returns the triangles the thread saw.
 
-    In the first round every word is listed, as no bound is above level 0.
+    In the first round every word is listed, because no bound is above level 0.
     """
     tid = int32(cuda.threadIdx.x)
     level, round_, seen, joined = int32(0), int32(0), int32(0), False
     while True:
         slot, after = int32(round_ % 3), int32((round_ + 1) % 3)
         if not joined and level + 2 >= k:
-            # The edges that are left are in the (level + 2)-truss, the others in none above the level before.
+            # The remaining edges are in the (level + 2)-truss; removed edges are in no truss above the previous level.
             joined = True
             _join_living(room)
         if tid == 0:
@@ -357,21 +359,21 @@ _LISTS = group(MemberLists, _i64, _i32, _i64, _i32)
 def decompose_egos(queue, k, lists, slot, taken, triangles, scores, values):
     """Decompose ego-networks into trusses; any grid, blocks of ``ROW_THREADS`` to ``BLOCK`` threads, whole warps.
 
-    A block takes the next ego of the queue. It needs :func:`room_bytes` of dynamic shared memory, and reads the
-    adjacency of the members once; a round costs two reads of shared memory for each word of the bit matrix in the rows
-    of an edge that is counted.
+    A block takes the next ego-network of the queue. It needs :func:`room_bytes` of dynamic shared memory and reads the
+    adjacency of the members once. Counting an edge costs two reads of shared memory per word of its rows in the bit
+    matrix, in each round that counts it.
 
     Parameters
     ----------
     queue : Queue
     k : int
-        Whose truss's parts to count.
+        The k whose k-truss components are counted.
     lists : MemberLists
     slot : int
-        Place in ``taken`` of the number of egos started, 0 at the start.
+        Place in ``taken`` of the number of ego-networks started, 0 at the start.
     taken : int64 array
     triangles : int64 array, shape (1,)
-        Grows by thrice the triangles seen.
+        Grows by 3 × the triangles seen.
     scores : int32 array, shape (n,)
         Receives the number of contexts, by rank.
     values : int32 array
@@ -398,7 +400,7 @@ def decompose_egos(queue, k, lists, slot, taken, triangles, scores, values):
         _extract_edges(lists, room)
         _number_edges(room, partial)
         seen += _decompose(k, values, queue.outs[place], room)
-        # Algorithm 3: the parts are counted.
+        # Algorithm 3: count the components.
         for i in range(tid, room.size, block_size):
             top = root_of(room, int64(i))
             if cuda.atomic.add(nodes, room.part + top, 1) == k - 1:
