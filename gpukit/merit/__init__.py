@@ -1,4 +1,4 @@
-"""MERIT: adaptive minimum-cost seed selection. Reach η vertices at least cost, batch by batch, watching what happens.
+"""MERIT: adaptive minimum-cost seed selection. It reaches η vertices at least cost, and observes each batch's effect.
 
 Source: "Efficient GPU-accelerated reverse sampling for adaptive minimum cost seed selection" (MERIT).
 
@@ -13,7 +13,7 @@ part of the paper               file
 3.3 as printed, 5               ``papers/merit`` (the biased update, sets in segments, and the competitors)
 ==============================  ==============================================================================
 
-``world.py`` holds what the policy must not see: the world in which seeds activate others. docs/merit.md says where the
+``world.py`` holds the world in which seeds activate vertices; the policy must not see it. docs/merit.md says where the
 paper is repaired.
 """
 

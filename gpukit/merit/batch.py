@@ -1,4 +1,4 @@
-"""The default batch: a share of the seeds that one round would need, by what they are expected to reach."""
+"""The default batch: a fraction of the seeds that a campaign of one round would be expected to need."""
 
 from collections.abc import Mapping
 
@@ -13,32 +13,32 @@ from gpukit.parameters.merit import USUAL_BATCH, Params
 from gpukit.worlds.reverse import prepare
 
 LOOKS = 8
-"""Rounds that a campaign has at least, where each goes as expected. Half a batch, a sixteenth of the seeds, is what a
-last round buys in vain."""
+"""Fewest rounds of a campaign that goes as expected. On average the last round wastes half a batch, a sixteenth of
+the seeds."""
 
 FIRST, MOST_SETS, MOST_MEMBERS = 128, 1024, 1 << 24
-"""Sets that are drawn first, and the most sets and members of the estimate."""
+"""Number of sets drawn first, and the most sets and members of the estimate."""
 
 
 def expected_batch(
     graph: Graph, params: Params, device: Device | None = None, *, tables: Mapping[str, np.ndarray] | None = None
 ) -> int:
-    """Return the batch for a campaign that names none, in [1, 16]: a function of graph, costs, η, model and seed.
+    """Return the default batch of a campaign, in [1, 16]: a function of graph, costs, η, model and seed.
 
-    Greedy by coverage per cost chooses seeds from mRR sets, until these hit 1 - 1/e of the sets: what seeds that reach
-    η vertices in every world would hit. The batch is an eighth of these seeds. So a single round seldom reaches much
-    more than η, and where seeds reach little each, batches stay large and sets few.
+    Greedy coverage per cost chooses seeds until they hit 1 - 1/e of the mRR sets; seeds that reach η vertices in every
+    world would hit that fraction. The batch is an eighth of these seeds. So a single round seldom reaches much more
+    than η. Where each seed reaches little, batches stay large and sets stay few.
 
     Parameters
     ----------
     graph : Graph
         With its transpose.
     params : Params
-        Their batch does not count.
+        Their batch is ignored.
     device : Device, optional
-        Its CPU threads draw the sets, on a GPU too; the batch does not depend on it.
+        Its CPU threads draw the sets, even if it is a GPU; the batch does not depend on it.
     tables : mapping of arrays, optional
-        Sampling tables of the graph, if at hand.
+        Sampling tables of the graph, if available.
     """
     costs = check(graph, params)
     reverse = prepare(graph, params.model, tables=None if tables is None else dict(tables))

@@ -1,4 +1,4 @@
-"""The vertex with the largest count per cost, and the lower id among equals: of a block and of a grid (algorithm 4)."""
+"""The vertex with the largest count per cost, ties to the lower id: in a block and in a grid (algorithm 4)."""
 
 from collections import namedtuple
 
@@ -7,16 +7,16 @@ from numba import int64
 from gpukit.device.kernels import cuda, device
 
 BLOCK = 256
-"""Threads of a block, at most."""
+"""Most threads of a block."""
 
 
 class Best(namedtuple("Best", "vertex count cost")):
-    """A vertex for each thread of a block, with its count and its cost, in shared memory."""
+    """One vertex per thread of a block, with its count and its cost, in shared memory."""
 
 
 @device
 def better(count, cost, v, other_count, other_cost, other):
-    """Return whether the first vertex has the larger count per cost, or the same and the lower id; -1 is no vertex."""
+    """Return whether the first vertex has the larger count per cost, ties to the lower id; -1 means no vertex."""
     if other < 0 or v < 0:
         return v >= 0
     left, right = int64(count) * int64(other_cost), int64(other_count) * int64(cost)
@@ -25,7 +25,7 @@ def better(count, cost, v, other_count, other_cost, other):
 
 @device
 def best_of_block(vertex, count, cost, best):
-    """Leave the best of the vertices that a block's threads give (-1: none) in the first places of ``best``."""
+    """Write the best of the vertices of a block's threads (-1: none) to the first place of each array of ``best``."""
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     best.vertex[tid], best.count[tid], best.cost[tid] = vertex, count, cost
     cuda.syncthreads()
@@ -46,7 +46,7 @@ def best_of_block(vertex, count, cost, best):
 
 @device
 def best_of_grid_share(work, costs):
-    """Return the best of every so many-th vertex, from the thread's own number on, with its count and cost."""
+    """Return the best vertex of the thread's share (every gridsize-th vertex), with its count and cost."""
     top, top_count, top_cost = int64(-1), int64(0), int64(1)
     for v in range(cuda.grid(1), len(work), cuda.gridsize(1)):
         count = int64(work[v])
@@ -57,7 +57,7 @@ def best_of_grid_share(work, costs):
 
 @device
 def write_champion(best, champions):
-    """Write the best vertex of a block for the others, or the host."""
+    """Write the best vertex of a block to global memory, for other blocks or the host."""
     if cuda.threadIdx.x == 0:
         block = cuda.blockIdx.x
         champions[0, block], champions[1, block], champions[2, block] = best.vertex[0], best.count[0], best.cost[0]

@@ -1,7 +1,7 @@
-"""How many mRR sets a round needs, and when its batch is good enough, the same on every machine.
+"""The number of mRR sets of a round and the test of its batch, equal on every machine.
 
-Source: MERIT, algorithm 1, with the square that is lost in print. A round has n living vertices, of which η are still
-to be activated; it chooses a batch of b seeds by greedy coverage per cost. Decisions are made in decimal arithmetic.
+Source: MERIT, algorithm 1, with the square that the printed version lost. A round has n living vertices, and η vertices
+remain to be activated. It chooses a batch of b seeds by greedy coverage per cost. Decisions use decimal arithmetic.
 """
 
 import math
@@ -13,18 +13,18 @@ from functools import cache
 from gpukit.worlds.bounds import CONTEXT, ceiling, hit_lower, hit_upper, log_choose
 
 STEP = 16
-"""A trial has a sixteenth more sets than the one before. The paper doubles them, which on average draws 1.44 times as
-many as are needed; more trials cost no more than a logarithm of their number in the bounds."""
+"""A trial has a sixteenth more sets than the previous one. The paper doubles them, which on average draws 1.44 times
+as many sets as needed. More trials cost only the logarithm of their number in the bounds."""
 
 JUDGES = 4
-"""One judging set for so many that a batch is chosen from."""
+"""Ratio between the sets that a batch is chosen from and the judging sets."""
 
 SERVES = 64
-"""Rounds that judging sets serve at most."""
+"""Most rounds that judging sets serve."""
 
 
 def judging(size: int) -> int:
-    """Return how many sets judge a batch that was chosen from ``size`` others."""
+    """Return the number of judging sets for a batch chosen from ``size`` sets."""
     return -(-size // JUDGES)
 
 
@@ -35,13 +35,13 @@ class Plan:
     Attributes
     ----------
     sizes : tuple of int
-        Sets of each trial: θ first; with the last, θ_max, a batch needs no certificate.
+        Numbers of sets of the trials: first θ; at the last, θ_max, a batch needs no certificate.
     fresh : bool
-        Whether sets other than those a batch was chosen from judge it.
+        Whether a batch is judged by other sets than those it was chosen from.
     lower, upper : Decimal
-        a₁ and a₂: logarithms of the chance that a bound fails.
+        a₁ and a₂: negative logarithms of the probability that a bound fails.
     target : Decimal
-        ρ_b · (1 - ε̂), with ρ_b = 1 - (1 - 1/b)^b, what greedy coverage per cost guarantees.
+        ρ_b · (1 - ε̂), where ρ_b = 1 - (1 - 1/b)^b is the guarantee of greedy coverage per cost.
     """
 
     sizes: tuple[int, ...]
@@ -51,17 +51,17 @@ class Plan:
     target: Decimal
 
     def judging(self, size: int) -> int:
-        """Return how many sets judge a batch that was chosen from ``size`` sets."""
+        """Return the number of judging sets for a batch chosen from ``size`` sets."""
         return judging(size) if self.fresh else size
 
     def accepts(self, size: int, coverage_upper: int, hits: int) -> bool:
-        """Return whether a batch that hits ``hits`` judging sets is certified; none covers over ``coverage_upper``."""
+        """Return whether ``hits`` hit judging sets certify a batch; ``coverage_upper`` bounds its rivals' coverage."""
         with localcontext(CONTEXT):
             least = hit_lower(Decimal(hits), self.lower) * size
             return least > self.target * hit_upper(Decimal(coverage_upper), self.upper) * self.judging(size)
 
     def would_certify(self, size: int, coverage_upper: float, covered: float) -> bool:
-        """Return whether a batch would be certified if it hit as large a share of the judging sets as of its own."""
+        """Return whether a batch would be certified if it hit the same share of the judging sets as of its own sets."""
         share = self.judging(size) / size
         lower, upper = float(self.lower), float(self.upper)
         least = math.sqrt(covered * share + 2 * lower / 9) - math.sqrt(lower / 2)
@@ -69,7 +69,7 @@ class Plan:
         return least > 0 and least * least - lower / 18 > float(self.target) * largest * largest * share
 
     def needed(self, size: int, coverage_upper: float, covered: float) -> int:
-        """Return the first place in ``sizes`` that would certify, if counts grow as they did up to ``size``."""
+        """Return the first index into ``sizes`` that would certify, if counts grow in proportion to the sets."""
 
         def would_certify(other: int) -> bool:
             return self.would_certify(other, coverage_upper * other / size, covered * other / size)
@@ -78,22 +78,23 @@ class Plan:
 
 
 def max_coverage(gains: list[int], costs: list[int], sets: int, leaders: list[tuple[int, int]]) -> int:
-    """Return a bound on what any seeds that cost no more than a greedy batch cover of the sets it was chosen from.
+    """Return an upper bound on the coverage of any seeds that cost no more than a greedy batch.
 
-    Given the first i seeds S_i no vertex adds more per cost than the next seed does, so seeds of cost B cover at most
-    Λ(S_i) + B · gain_i / cost_i, for every i. The least of these is at most Λ(S)/ρ_b, the paper's bound, which Krause
-    and Guestrin (2005, lemma 3) derive from the same inequalities. Nor do seeds cover more than the sum of what each
-    covers alone, which is largest for the leaders, with a part of the last one (the fractional knapsack of cost B).
+    Given the first i seeds S_i, no vertex adds more per cost than the next seed. So seeds of cost B cover at most
+    Λ(S_i) + B · gain_i / cost_i, for every i. The least of these bounds is at most Λ(S)/ρ_b, the paper's bound, which
+    Krause and Guestrin (2005, lemma 3) derive from the same inequalities. A second bound is the sum of the seeds'
+    separate coverages. It is largest for the leaders, with a fraction of the last one (the fractional knapsack of cost
+    B).
 
     Parameters
     ----------
     gains, costs : list of int
-        What each seed of the batch newly covered, and its cost, in order of choice.
+        New coverage and cost of each seed of the batch, in order of choice.
     sets : int
         Number of sets.
     leaders : list of (int, int)
-        What vertices cover alone, and their costs: those that cover most per cost, by falling ratio; all other
-        vertices have no larger ratio than the last.
+        Separate coverage and cost of the vertices with the highest coverage per cost, by falling ratio. No other vertex
+        has a larger ratio than the last one.
     """
     budget, covered, upper = sum(costs), 0, sets
     for gain, cost in zip(gains, costs, strict=True):
@@ -117,7 +118,7 @@ def _ln(value: int) -> Decimal:
 
 @cache
 def _steps(first: int) -> tuple[int, ...]:
-    """Return the sizes of trials from the first on, beyond any that can be needed; rounds seldom differ in them."""
+    """Return the sizes of trials from the first on, up to more than is ever needed; cached, as rounds repeat them."""
     sizes = [first]
     while sizes[-1] < 1 << 64:
         sizes.append(sizes[-1] + -(-sizes[-1] // STEP))
@@ -136,10 +137,12 @@ def plan(n: int, b: int, epsilon: float, certificate: str, batch_costs: int) -> 
     epsilon : float
         In (0, 1).
     certificate : str
-        ``fresh``: the judging sets are not those the batch was chosen from, and serve up to ``SERVES`` rounds, which
-        costs a union bound over these; ``paper``: they are, which costs one over all batches.
+        ``fresh``: other sets judge a batch than those it was chosen from; they serve up to ``SERVES`` rounds, which
+        costs a union bound over these rounds. ``paper``: the same sets judge it, which costs a union bound over all
+        batches.
     batch_costs : int
-        Bound on the number of different costs a batch can have: the best set of the same cost depends on it.
+        Upper bound on the number of different costs of a batch. The optimum that a batch is compared with depends on
+        its cost, which costs a union bound over the costs.
     """
     with localcontext(CONTEXT):
         eps = Decimal(repr(epsilon))

@@ -1,4 +1,4 @@
-"""Whole campaigns: choose, observe, until η vertices are active; simulated in a world, or answered by the user."""
+"""Whole campaigns: choose and observe batches until η vertices are active, simulated or reported by the user."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -19,7 +19,7 @@ Progress = Callable[[int, int], None]
 
 
 class Campaign:
-    """A campaign between rounds: a function of the graph, the parameters and what was observed, on any device.
+    """A campaign between rounds: a function of graph, parameters and observations, independent of the device.
 
     Parameters
     ----------
@@ -27,17 +27,17 @@ class Campaign:
         With its transpose and edge probabilities.
     params : Params
     rounds : sequence of Round
-        What happened so far, in order; of the last one the outcome may be unknown.
+        The rounds so far, in order; the outcome of the last one may be unknown.
     device : Device, optional
         Where to run; one CPU thread if not given. The result does not depend on it.
     sampler : str
         ``skip`` jumps from one live in-edge to the next, ``scan`` tests each (:func:`gpukit.worlds.reverse.prepare`).
     tables : mapping of arrays, optional
-        Sampling tables of the graph, if at hand.
+        Sampling tables of the graph, if available.
     timer : PhaseTimer, optional
         Charged with ``transfer``, ``generate``, ``update``, ``judge`` and ``select``.
     make_sets : callable
-        Makes the collections; another one may know more ways (:mod:`gpukit.papers.merit.factory`).
+        Makes the collections; :mod:`gpukit.papers.merit.factory` has another one, with further options.
 
     Raises
     ------
@@ -73,12 +73,12 @@ class Campaign:
 
     @property
     def pending(self) -> bool:
-        """Whether the last batch was not yet observed."""
+        """Whether the last batch is not observed yet."""
         return bool(self.rounds) and self.rounds[-1].activated is None
 
     @property
     def left(self) -> int:
-        """Vertices still to be activated; 0 or less when the campaign is done."""
+        """Vertices that remain to be activated; 0 or less when the campaign is done."""
         return self._policy.residual.eta
 
     def choose(self) -> Round:
@@ -97,19 +97,19 @@ class Campaign:
         return self.rounds[-1]
 
     def observe(self, activated: np.ndarray) -> None:
-        """Take note of what the last batch activated.
+        """Record the vertices that the last batch activated.
 
         Parameters
         ----------
         activated : int array
-            Internal ids, distinct; the batch itself need not be named.
+            Internal ids, distinct; the batch itself may be left out.
 
         Raises
         ------
         UsageError
             If no batch is waiting.
         InputError
-            If a vertex is named twice or was active before; nothing is changed then.
+            If a vertex is named twice or was active before; then nothing is changed.
         """
         self._observe(activated, replay=False)
 
@@ -133,7 +133,7 @@ class Campaign:
         self._policy.observe(last, everyone, replay=replay)
 
     def result(self) -> Result:
-        """Return what happened so far."""
+        """Return the result of the campaign so far."""
         return Result(tuple(self.rounds), self.costs, **self._policy.totals())
 
 
@@ -154,9 +154,9 @@ def simulate(
     Parameters
     ----------
     world : World
-        Knows what seeds activate; new, nothing activated yet.
+        Decides what seeds activate; must be new, with no vertex active.
     progress : callable, optional
-        Told (vertices activated, η) after each round.
+        Called with (vertices activated, η) after each round.
 
     Other parameters and errors are those of :class:`Campaign`; the time of the world counts as ``diffuse``.
     """

@@ -1,8 +1,8 @@
-"""The choice of an LT vertex whose draws keep meeting the dead: clocks, one for each in-neighbour and one for none.
+"""Choice of an LT vertex whose draws repeatedly hit dead vertices: a clock per in-neighbour, and one for "none".
 
-The clock of weight w runs out at -log2(u) / w for a uniform u of its own, so among the living each is the first with
-a chance in proportion to its weight, as it is among further draws. Clocks are whole numbers of 2**-32 and compared as
-fractions, so that the choice is the same on every device. Scalar integer code, compiled for CPUs and for CUDA.
+The clock of weight w runs out at -log2(u) / w, with its own uniform u. So among the living each clock is first with a
+probability proportional to its weight, exactly as with further draws. Clocks are whole multiples of 2**-32 and are
+compared as fractions, so the choice is the same on every device. Scalar integer code, compiled for CPUs and for CUDA.
 """
 
 from decimal import Decimal, localcontext
@@ -15,10 +15,10 @@ from gpukit.device.philox import Stream, draw4, join64
 from gpukit.worlds.rule import LT_CASCADE, LT_CONSTANT
 
 FACTORS = 40
-"""Factors 1 + 2**-k, k = 1, 2, …, of which some multiply to nearly 2 / m, for any m in [1, 2)."""
+"""Number of factors 1 + 2**-k, k = 1, 2, …; for any m in [1, 2) a subset of them has a product close to 2 / m."""
 
 GUARD = 24
-"""Bits of the logarithms beyond the 32 that a clock has after its point."""
+"""Guard bits of the logarithms, beyond the 32 fractional bits of a clock."""
 
 
 def _logarithms() -> np.ndarray:
@@ -39,8 +39,8 @@ _ONE = 1 << 32
 def halvings(word):
     """Return -log2(u) of u = (word + 1) / 2**64 for a 64-bit word, as a multiple of 2**-32: the nearest, or its next.
 
-    u is halved ``whole`` times from m in [1, 2), so what is missing is log2(2 / m). m is raised towards 2 by each
-    factor that does not lead beyond, after which the k-th leaves less than a factor 1 + 2**-k.
+    u = m / 2**(``whole`` + 1) with m in [1, 2), so -log2(u) = ``whole`` + log2(2 / m). m is multiplied by each
+    factor that keeps it below 2. After the k-th factor the remaining ratio is less than 1 + 2**-k.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def halvings(word):
 
 @numba.njit
 def _product(clock, weight):
-    """Return the upper and the lower 32 bits, as two words, of a product of less than 2**96."""
+    """Return a product of less than 2**96 as two words: all bits above the lowest 32, and the lowest 32."""
     low = (uint64(clock) & uint64(0xFFFFFFFF)) * uint64(weight)
     return (uint64(clock) >> uint64(32)) * uint64(weight) + (low >> uint64(32)), low & uint64(0xFFFFFFFF)
 
@@ -80,18 +80,18 @@ def is_before(clock, weight, other_clock, other_weight):
 
 @numba.njit
 def first_clock(kind, degree, start, constant, prefix, seed, sample, vertex, indices, dead):
-    """Return the position of the living in-edge of a vertex whose clock runs out first, or -1 if none is chosen.
+    """Return the position of the living in-edge whose clock runs out first, or -1 if "none" is chosen.
 
-    Weights are those that :func:`gpukit.worlds.rule.lt_choice` draws by, in units of 2**-32 (of 1 / degree, under
-    weighted cascade); what they lack of one is the weight of none, which has no clock if it is 0. An in-edge that
-    rounding left without weight, because those before it sum to one already, counts as a unit: otherwise nothing
-    would be left to choose where all others are dead.
+    Weights are those of :func:`gpukit.worlds.rule.lt_choice`, in units of 2**-32 (of 1 / degree under weighted
+    cascade). What they lack of one is the weight of "none", which has no clock if this is 0. Rounding may leave an
+    in-edge without weight, because the edges before it already sum to one. Such an edge counts as one unit: otherwise
+    nothing could be chosen if all other in-neighbours are dead.
 
     Parameters
     ----------
     kind, degree, start, constant, prefix, seed, sample, vertex
-        As for :func:`gpukit.worlds.rule.lt_choice`. The clock of a position is keyed by (set, vertex, position), that
-        of none by the position behind the last.
+        As for :func:`gpukit.worlds.rule.lt_choice`. The clock of a position is keyed by (set, vertex, position); "none"
+        has the position after the last.
     indices : int32 array
         Tails of the in-edges.
     dead : uint8 array, shape (n,)

@@ -1,9 +1,9 @@
-"""Greedy coverage per cost over mRR sets on the CPU (Numba), a segment at a time where that is the work.
+"""Greedy coverage per cost over mRR sets on the CPU (Numba); the costly steps run per segment.
 
-Only vertices with a large count per cost can be chosen, so an inverted index of these *candidates* finds the sets that
-a seed covers; when ratios have fallen so far that another vertex could matter, the candidates are chosen again. The
-result is that of a search through all vertices: the largest count per cost, compared as products of integers, the lower
-id first among equals.
+Only vertices with a large count per cost can be chosen. An inverted index of these *candidates* finds the sets that a
+seed covers. When ratios have fallen so far that another vertex could be chosen, the candidates are chosen again. The
+result equals a search through all vertices: the largest count per cost, compared as products of integers, ties to the
+lower id.
 """
 
 import math
@@ -14,12 +14,12 @@ import numpy as np
 from gpukit.device.compiled import njit
 
 BUCKETS = 4096
-"""Classes of ratios: 32 to a power of two."""
+"""Number of classes of ratios; 32 classes per power of two."""
 
 
 @numba.njit(inline="always")
 def _bucket(count, cost):
-    """Return the class of a ratio, never falling with it: a correctly rounded quotient never does."""
+    """Return the class of a ratio. It is monotonic in the ratio, because a correctly rounded quotient is."""
     mantissa, exponent = math.frexp(count / cost)
     return 32 * (exponent + 40) + int((mantissa - 0.5) * 64)
 
@@ -34,9 +34,10 @@ def count_members(starts, sizes, arena, begin, end, counts):
 
 @njit
 def choose_candidates(counts, costs, wanted, slot):
-    """Return the vertices of the highest classes that hold at least ``wanted``, and the lowest of these classes.
+    """Return the vertices of the fewest highest classes with at least ``wanted``, and the lowest of these classes.
 
-    Notes the place of each in ``slot``, -1 for others. The class is 0 if all vertices with a positive count are in.
+    Writes the place of each candidate to ``slot``, and -1 for other vertices. The class is 0 if all vertices with a
+    positive count are candidates.
     """
     histogram = np.zeros(BUCKETS, np.int64)
     for v in range(len(counts)):
@@ -61,7 +62,7 @@ def choose_candidates(counts, costs, wanted, slot):
 def invert(starts, sizes, arena, covered, slot, candidates, known):
     """Return the uncovered sets of each candidate in a segment, end to end, with their starts.
 
-    ``known`` holds in how many sets of the segment each vertex is while none is covered; later it is empty.
+    ``known``: number of sets of the segment that hold each vertex, if no set is covered yet; otherwise empty.
     """
     list_starts = np.zeros(len(candidates) + 1, np.int64)
     if len(known) > 0:
@@ -90,7 +91,7 @@ def invert(starts, sizes, arena, covered, slot, candidates, known):
 
 @njit
 def cover(starts, sizes, arena, covered, list_starts, sets, c, counts):
-    """Cover the sets of candidate ``c`` in a segment and take their members out of the counts."""
+    """Cover the sets of candidate ``c`` in a segment, and subtract their members from the counts."""
     for k in range(list_starts[c], list_starts[c + 1]):
         j = sets[k]
         if not covered[j]:
@@ -101,7 +102,7 @@ def cover(starts, sizes, arena, covered, list_starts, sets, c, counts):
 
 @njit
 def best(counts, costs, candidates, limit):
-    """Return the candidate of largest count per cost; -1 if no count is positive, -2 if others could be better."""
+    """Return the candidate of largest count per cost; -1: no count is positive, -2: a non-candidate may be better."""
     top = -1
     for v in candidates:
         if counts[v] > 0 and (top < 0 or np.int64(counts[v]) * costs[top] > np.int64(counts[top]) * costs[v]):

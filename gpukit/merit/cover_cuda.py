@@ -1,9 +1,9 @@
-"""Greedy coverage per cost and its certificate's counts on a GPU, in one launch: the seeds of ``cover_cpu.py``.
+"""Greedy coverage per cost and the counts of its certificate on a GPU, in one launch; seeds equal ``cover_cpu.py``.
 
-The same idea: only *candidates*, vertices with a large count per cost, can be chosen. Each set is asked whether it
-holds a seed, so that only sets which a seed covers are read. When ratios have fallen so far that another vertex could
-matter, the candidates are chosen again, twice as many. Where that cannot be (too many vertices are alike), the rest is
-chosen as MERIT's algorithm 4 does: for each seed a search through all vertices.
+As there, only *candidates*, vertices with a large count per cost, can be chosen. Each set is tested for holding a seed,
+so only covered sets are read. When ratios have fallen so far that another vertex could be chosen, the candidates are
+chosen again, twice as many. If too many vertices have similar ratios, this is impossible. Then the rest is chosen as in
+MERIT's algorithm 4, with a search through all vertices for each seed.
 """
 
 from collections import namedtuple
@@ -16,28 +16,29 @@ from gpukit.merit.hashed_cuda import AHEAD, EMPTY, OVERFLOW, PARTS, holds, membe
 from gpukit.worlds.candidates_cuda import AT_ONCE
 
 BUCKETS = 1 << 11
-"""Classes of ratios: 32 to a power of two, so that those of many vertices that are much alike are not too large."""
+"""Number of classes of ratios; 32 classes per power of two, so that classes stay small even if many ratios are
+similar."""
 
 MAX_CANDIDATES, WANTED = 2048, 512
-"""Candidates at most, and as many as are aimed at first: their counts and costs lie in a block's shared memory."""
+"""Most candidates, and the number wanted at first: their counts and costs are in shared memory."""
 
 EPOCHS = 4
-"""How often candidates are chosen at most."""
+"""Most times that candidates are chosen."""
 
 CHOSEN, HITS, OVER, HELD, JUDGE_HELD, FOUND, LISTED, COVERED, LARGEST = 0, 1, 2, 3, 4, 5, 9, 13, 15
 RESULT = 16
-"""Places in ``result``: seeds chosen, sets of the judge hit, whose memory was too small (1: the collection's, 2: the
-judge's), members of the sets that count and of the judge's; candidates of each epoch and their occurrences; how many
-sets the seed of a step covers, in two turns; members of the largest set; where seeds and gains begin, and after them
-the first candidates: counts in the upper halves, costs in the lower ones."""
+"""Places in ``result``: seeds chosen; judging sets hit; overflow flags (1: the collection, 2: the judge); members of
+the counted sets and of the judge's; candidates of each epoch and their occurrences; sets that the seed of a step
+covers (two slots, in turn); members of the largest set. From ``RESULT`` on: seeds, gains, and the first candidates
+with counts in the upper halves and costs in the lower ones."""
 
 
 step = device(inline="always")
-"""Marks a step of :func:`select`: Numba puts it where it is called, before the compiler orders what it loads."""
+"""Marks a step of :func:`select`. Numba inlines it before the compiler orders the loads."""
 
 
 class StoredSets(namedtuple("StoredSets", "entries length sizes")):
-    """A collection: all tables, the length of each, and how many members each has."""
+    """A collection: all tables, their common length, and the number of members of each set."""
 
 
 class SelectionMemory(
@@ -51,9 +52,10 @@ class SelectionMemory(
     Attributes
     ----------
     work, slot : int32 arrays, shape (n,)
-        Occurrences in uncovered sets, but for what candidates lost in this epoch; numbers of candidates, or -1.
+        Occurrences in uncovered sets, except that losses of candidates in this epoch are missing; numbers of the
+        candidates, or -1.
     covered : int32 array, shape (>= high,)
-        Which seed covers a set, counted from 1.
+        Number of the seed that covers a set, from 1; 0 if uncovered.
     is_seed : uint8 array, shape (n,)
         Zero at the start and at the end.
     champions : int64 array, shape (3, blocks)
@@ -61,21 +63,21 @@ class SelectionMemory(
     histogram : int32 array, shape (EPOCHS * BUCKETS,)
         Vertices of each class, in each epoch.
     candidates, list_start, list_fill : int32, int64 and int32 arrays, shape (MAX_CANDIDATES,)
-        The candidates; where an index of their sets would begin for each in ``inverted``, and 0.
+        The candidates; the start in ``inverted`` that an index of their sets would have; and 0.
     inverted : int32 array, shape (>= high,)
-        The sets that a seed covers.
+        The sets that the current seed covers.
     taken : int32 array, shape (4, MAX_CANDIDATES)
-        What a seed takes from the counts of candidates, in four turns.
+        Amounts that a seed subtracts from the counts of candidates, in four rotating rows.
     """
 
 
 class BlockCandidates(namedtuple("BlockCandidates", "current names price marks shared")):
-    """The candidates in a block's shared memory: counts, ids, costs; classes of ratios; and two numbers."""
+    """The candidates in a block's shared memory: counts, ids, costs; counts of the classes of ratios; two numbers."""
 
 
 @device
 def class_of(count, cost):
-    """Return the class of a ratio, never falling with it; 0 for a count of 0."""
+    """Return the class of a ratio, monotonic in the ratio; 0 for a count of 0."""
     ratio = (int64(count) << 31) // int64(cost)
     bits = 0
     for step in (32, 16, 8, 4, 2, 1):
@@ -86,9 +88,9 @@ def class_of(count, cost):
 
 @device
 def _take_piece(sets, r, first, taken_row, space):
-    """Take ``AHEAD`` members for each thread out of the counts (turn < 0: of all vertices, as if none were candidates).
+    """Subtract ``AHEAD`` members per thread from the counts; if ``taken_row`` < 0, candidates get no special treatment.
 
-    A block; the set's places from ``first`` on. All that a thread reads it reads before it writes.
+    One block; it handles the set's places from ``first`` on. A thread reads everything before it writes.
     """
     got, places = cuda.local.array(AHEAD, int32), cuda.local.array(AHEAD, int32)
     base, first = int64(r) * sets.length, int64(first) + cuda.threadIdx.x
@@ -112,7 +114,7 @@ def _take_piece(sets, r, first, taken_row, space):
 
 @step
 def _begin(high, parts, sets, counts, space, block, result):
-    """Add up the counts of the parts that count; no set is covered."""
+    """Sum the counts of the given parts, clear the covers and histograms, and count members and the largest set."""
     for v in range(cuda.grid(1), len(space.work), cuda.gridsize(1)):
         total = int32(0)
         for part in range(PARTS):
@@ -140,9 +142,9 @@ def _begin(high, parts, sets, counts, space, block, result):
 
 @step
 def highest_classes(grid, epoch, costs, space, block):
-    """Find the highest classes of ratios that hold as many candidates as are wanted, and are not more than fit.
+    """Find the fewest highest classes of ratios with as many candidates as wanted; stop before there are too many.
 
-    Afterwards ``shared`` of every block has the lowest of these classes, and how many candidates there are.
+    Afterwards ``shared`` of every block holds the lowest of these classes and the number of candidates.
     """
     tid, block_size, marks, shared = cuda.threadIdx.x, cuda.blockDim.x, block.marks, block.shared
     for c in range(tid, BUCKETS, block_size):
@@ -177,7 +179,7 @@ def highest_classes(grid, epoch, costs, space, block):
 
 @step
 def number_candidates(epoch, limit, costs, b, space, result):
-    """Give each vertex of class ``limit`` and above a number, and a list as long as it has occurrences."""
+    """Make each vertex of class ``limit`` or above a numbered candidate; reserve a list for its occurrences."""
     work = space.work
     for v in range(cuda.grid(1), len(work), cuda.gridsize(1)):
         c = -1
@@ -205,7 +207,7 @@ def _load_candidates(total, costs, space, block):
 
 @step
 def best_candidate(chosen, epoch_first, total, less, space, block, best):
-    """Take the last seed's share out of the candidates' counts and find the best (algorithm 4, line 3), in ``best``."""
+    """Subtract the last seed's share from the candidates' counts; leave the best in ``best`` (algorithm 4, line 3)."""
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     top, top_count, top_cost = int64(-1), int64(0), int64(1)
     for first in range(tid, total, AT_ONCE * block_size):
@@ -227,7 +229,7 @@ def best_candidate(chosen, epoch_first, total, less, space, block, best):
 
 @step
 def _cover(grid, seed, chosen, taken_row, high, sets, space, result):
-    """Cover the sets that hold a seed, and take their members out of the counts (algorithm 3, lines 14 to 17)."""
+    """Cover the sets that hold a seed, and subtract their members from the counts (algorithm 3, lines 14 to 17)."""
     for r in range(cuda.grid(1), high, cuda.gridsize(1)):
         if space.covered[r] == 0 and holds(sets.entries, sets.length, r, seed):
             space.covered[r] = chosen + 1
@@ -243,7 +245,7 @@ def _cover(grid, seed, chosen, taken_row, high, sets, space, result):
 
 @step
 def best_of_grid(grid, costs, space, best):
-    """Find the best of all vertices (algorithm 4, line 3): every block has it in the first places of ``best``."""
+    """Leave the best of all vertices in the first places of every block's ``best`` (algorithm 4, line 3)."""
     top, top_count, top_cost = best_of_grid_share(space.work, costs)
     best_of_block(top, top_count, top_cost, best)
     write_champion(best, space.champions)
@@ -259,7 +261,7 @@ def best_of_grid(grid, costs, space, best):
 
 @step
 def note_seed(seed, best, chosen, b, space, result):
-    """Append a seed and what it newly covers to the result (algorithm 4, line 4); one thread."""
+    """Append a seed and its new coverage to the result (algorithm 4, line 4); one thread."""
     result[RESULT + chosen] = seed
     result[RESULT + b + chosen] = best.count[0]
     space.is_seed[seed] = 1
@@ -267,7 +269,7 @@ def note_seed(seed, best, chosen, b, space, result):
 
 @step
 def _count_hits(judge, judge_high, chosen, result):
-    """Count the members of the judge's sets, and those of these sets that hold a seed."""
+    """Count the members of the judge's sets, and the sets among them that hold a seed."""
     hits, held = int64(0), int64(0)
     for r in range(cuda.grid(1), judge_high, cuda.gridsize(1)):
         held += int64(judge.sizes[r])
@@ -291,24 +293,24 @@ _space = group(
 
 @kernel((_lists, _int, _int, _i64, _lists, _int, _i64, _i32, _int, _matrices[1], _space, _i64), max_registers=64)
 def select(sets, parts, high, control, judge, judge_high, judge_control, costs, b, counts, space, result):
-    """Choose up to b vertices from the sets 0 … high - 1, and count the sets of the judge they hit; cooperative.
+    """Choose up to b vertices from the sets 0 … high - 1, and count the judge's sets that they hit; cooperative.
 
-    Each set is asked whether it holds a seed: a sector, mostly. Members are read once, where they are covered, 4 bytes
-    and an atomic each. Every block keeps the candidates' counts for itself and finds the best alike.
+    Each set is tested for each seed, usually one sector. Members are read once, when their set is covered: 4 bytes and
+    one atomic each. Every block keeps its own copy of the candidates' counts, and all find the same best.
 
     Parameters
     ----------
     sets, judge : StoredSets
         The collection, and the judging one.
     parts : int
-        A bit for each of the parts that the sets 0 … high - 1 are.
+        One bit for each part that makes up the sets 0 … high - 1.
     judge_high : int
-        How many of the judge's sets count; 0: none.
+        Number of judging sets that count; 0: none.
     control, judge_control
         See :mod:`gpukit.merit.hashed_cuda`.
     costs : int32 array, shape (n,)
     b : int
-        Seeds at most.
+        Most seeds.
     counts : int32 array, shape (PARTS, n)
         Occurrences in the sets of each part.
     space : SelectionMemory
@@ -337,7 +339,7 @@ def select(sets, parts, high, control, judge, judge_high, judge_control, costs, 
     grid.sync()
     chosen, epoch, seed = 0, 0, int64(0)
     while chosen < b and seed >= 0 and epoch < EPOCHS:
-        # Choose candidates: no other vertex can be the best until one of a lower class is.
+        # Choose candidates. No other vertex can be the best until the best ratio falls to a lower class.
         highest_classes(grid, epoch, costs, space, block)
         limit = shared[0]
         if shared[1] == 0:

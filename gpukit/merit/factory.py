@@ -1,4 +1,4 @@
-"""Collections of mRR sets on whatever device was chosen."""
+"""Makes collections of mRR sets on the chosen device."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ from gpukit.merit.sets import CpuSets, MakeUpdate, MrrSets
 from gpukit.worlds.reverse import Reverse
 
 MakeSets = Callable[..., MrrSets]
-"""A way to make the collections of a campaign, called as :func:`make_sets` is."""
+"""A function that makes the collections of a campaign, called like :func:`make_sets`."""
 
 
 def make_sets(
@@ -20,13 +20,13 @@ def make_sets(
 ) -> MrrSets:
     """Return an empty collection on a device (one CPU thread if None).
 
-    Without ``share_graph_with`` it is one to choose batches from; with such a one, that which judges its batches.
-    The CUDA part is imported only for a GPU.
+    Without ``share_graph_with``, batches are chosen from the collection. With another collection, it judges the batches
+    of that one. The CUDA part is imported only for a GPU.
 
     Raises
     ------
     UsageError
-        For what only the paper needs (:func:`gpukit.papers.merit.factory.make_sets` makes it).
+        For options that only the paper needs (:func:`gpukit.papers.merit.factory.make_sets` supports them).
     DeviceError
         If the graph does not fit on the GPU.
     """
@@ -53,6 +53,6 @@ def make_cpu_sets(
 
 
 def share_of_memory(params: Params, to_choose_from: bool) -> float:
-    """Return the share of the memory for members that a collection has, which batches are chosen from or judged by."""
+    """Return a collection's share of the memory for members, for choosing batches or for judging them."""
     largest = JUDGES / (JUDGES + 1) if params.certificate == "fresh" else 1.0
     return largest if to_choose_from else 1 - largest

@@ -1,8 +1,9 @@
-"""mRR sets in hash tables on a GPU: what a round did to them, which vertices they hold, and how often.
+"""mRR sets in hash tables on a GPU: how a round changes them, which vertices they hold, and occurrence counts.
 
-Each set is a table of open addressing in global memory; all are equally long. So whether a vertex is in a set is one
-read, mostly: a round looks for the vertices that died, not through the members; and a set that gains members stays
-where it is (``search_cuda.py``). So does one that loses members which none of the others came through.
+Each set is an open-addressing hash table in global memory; all tables have the same length. So testing whether a set
+holds a vertex usually takes one read. A round looks up the vertices that died instead of scanning members. A set that
+gains members stays in place (``search_cuda.py``). So does a set that loses members if no other member was reached
+through them.
 """
 
 from collections import namedtuple
@@ -18,132 +19,132 @@ from gpukit.worlds.rule import any_live as _any_live
 from gpukit.worlds.tables import MAX_LIVE
 
 BATCH, LISTED = 64, 256
-"""Sets that a block of :func:`discover` looks through together, and dead members of them that it looks at; where there
-are more, sets are drawn again without that."""
+"""Sets that a block of :func:`discover` processes together, and the most dead members that it records for them. If
+there are more, the affected sets are drawn again without further tests."""
 
 AHEAD = 8
-"""Entries that a thread loads before it looks at the first: their latencies overlap."""
+"""Entries that a thread loads before it tests the first; this overlaps their latencies."""
 
 FARTHEST = 512
-"""Places from its first one on where a vertex is looked for."""
+"""The most places that a lookup probes, starting at the vertex's first place."""
 
 PIECE = 2048
-"""Places of a table that a block of :func:`move_sets` takes at a time."""
+"""Places of a table that a block of :func:`move_sets` processes at a time."""
 
 FEW_ROOTS = 32
-"""Roots that one thread draws for a set."""
+"""The most roots of a set that a single thread draws."""
 
 PARTS, UNCOUNTED = 8, 255
-"""Parts of a collection that are counted for themselves, and the number that stands for none."""
+"""Number of parts of a collection with separate counts, and the number that stands for no part."""
 
 EMPTY, HOLE = -1, -1
-"""A free place of a table, and of a queue."""
+"""A free place of a table, and an unused place of a queue."""
 
 GONE = -(1 << 31)
-"""A place of a table whose member died: it stays taken, so that those behind it are found."""
+"""A place whose member died. It stays occupied, so that lookups continue past it."""
 
 OVERFLOW, PROBES, FEW, MANY, ROOTS, QUEUED, TAKEN, CONTROL = 0, 1, 2, 3, 4, 5, 8, 11
-"""Places in ``control``: what was too short (1: tables, 2: queues), vertices whose in-edges were drawn; sets in the
-lists ``few`` and ``many``, and roots that these lack together; how much waits in the queue of this turn, the next and
-the one after, and how much of it blocks took; its length."""
+"""Places in ``control``: overflow flags (1: tables, 2: queues); vertices whose in-edges were drawn; sets in the
+lists ``few`` and ``many``, and their missing roots; entries in the queues of the current pass, the next and the one
+after; and how many of these blocks have taken, likewise. Then its length."""
 
 TABLES, QUEUES = 1, 2
 
 DEAD = 3
-"""The place of the number of dead members in what a block of :func:`discover` counts, after sets and roots."""
+"""Place of the number of dead members among a block's counters in :func:`discover`, after sets and roots."""
 
 DISCOVER_REGISTERS = 40
-"""Registers that a thread of :func:`discover` may take; with 64 it takes as long."""
+"""Register limit of a thread of :func:`discover`; 64 registers are not faster."""
 
 _SPREAD, _SHIFT = 0x9E3779B9, 0x85EBCA6B
-"""Multipliers that spread ids, and shift the places of all vertices from set to set."""
+"""Multipliers that spread ids over a table, and shift the places of all vertices from set to set."""
 
 any_live = for_kernels(_any_live)
 
 
 class SetTables(namedtuple("SetTables", "entries length sizes roots cursors seen")):
-    """The sets.
+    """The hash tables of the sets.
 
     Attributes
     ----------
     entries : int32 array, shape (>= sets * length,)
-        Members of set r at r * length and after: ``EMPTY``, ``GONE``, v, or -2 - v for a root.
+        Table of set r from r * length on: ``EMPTY``, ``GONE``, v for a member, or -2 - v for a root.
     length : int
         Places of a table.
     sizes, roots : int32 arrays
         Members and roots of each set.
     cursors : int64 array
-        Words of its root sequence that each set has used.
+        Words of its root sequence that each set has consumed.
     seen : int32 array
-        How many of the deaths each set knows of; never more for a set than for those before it.
+        Number of deaths that each set has processed; never increases with the number of the set.
     """
 
 
 class Tally(namedtuple("Tally", "counts part_of control")):
-    """What is counted beside.
+    """Counters besides the tables.
 
     Attributes
     ----------
     counts : int32 array, shape (PARTS, n)
-        Occurrences of each vertex in the sets of each part; they follow what happens to these.
+        Occurrences of each vertex in the sets of each part, kept up to date.
     part_of : uint8 array
         The part of each set, or ``UNCOUNTED``.
     control : int64 array, shape (CONTROL,)
-        See ``OVERFLOW``. If that is set, no set is of use.
+        See ``OVERFLOW``. If that flag is set, all sets are invalid.
     """
 
 
 class Deaths(namedtuple("Deaths", "vertices died others covered known")):
-    """Who died.
+    """The vertices that died.
 
     Attributes
     ----------
     vertices : int32 array
-        All that died, in order; of those of this round the seeds come last.
+        All vertices that died, in order; the seeds of this round come last.
     died, others : int
-        How many they are, and how many come before this round's seeds.
+        Number of vertices that died, and how many precede this round's seeds.
     covered : int32 array, shape (>= known,)
-        Not 0 for each of the first sets that a seed covers, as the selection found; these know of the deaths of all
-        rounds but this one.
+        Nonzero for each of the first ``known`` sets that a seed covers, as found by the selection. These sets have
+        processed the deaths of all earlier rounds.
     known : int
-        How many sets these are; 0 where the seeds were not selected from the sets.
+        Number of these sets; 0 if the seeds were not selected from the sets.
     """
 
 
 class Found(namedtuple("Found", "places holds polluted lost lost_roots")):
-    """In a block's shared memory, what it found in a batch of sets.
+    """Findings of a block about a batch of sets, in shared memory.
 
     Attributes
     ----------
     places : int64 array, shape (LISTED,)
-        Where dead members are, in any order.
+        Places of dead members, in any order.
     holds, polluted, lost, lost_roots : int32 arrays, shape (BATCH,)
-        Whether a set holds any, and is to be drawn again; members and roots that it lost.
+        Whether a set holds dead members, and whether it must be drawn again; members and roots that it lost.
     """
 
 
 class Queues(namedtuple("Queues", "few many waiting")):
-    """What is to be done.
+    """Work lists.
 
     Attributes
     ----------
     few, many : int32 arrays
-        Sets that lack few roots; and others: r, or -1 - r for one that is drawn from the start.
+        Sets that lack few roots, and sets that lack more: r, or -1 - r for a set that is drawn from the start.
     waiting : int64 array, shape (2, capacity)
-        Members to search from, set << 32 | vertex, in this turn and the next; or ``HOLE``.
+        Members to search from, set << 32 | vertex, in this pass and the next; or ``HOLE``.
     """
 
 
 @device
 def first_place(v, r, length):
-    """Return the place of a set's table from which on a vertex is looked for."""
+    """Return the place in a set's table where the lookup of a vertex starts."""
     spread = (uint64(v) * uint64(_SPREAD) + uint64(r) * uint64(_SHIFT)) & uint64(0xFFFFFFFF)
     return int64((spread * uint64(length)) >> uint64(32))
 
 
 @device
 def find(entries, length, r, v):
-    """Return where a vertex is in ``entries`` as a member of a set, or -1."""
+    """Return the index of a vertex in a set's part of ``entries``, or -1."""
     base, place = int64(r) * length, first_place(v, r, length)
     for _ in range(min(length, FARTHEST)):
         found = int64(entries[base + place])
@@ -163,7 +164,7 @@ def holds(entries, length, r, v):
 
 @device
 def member_of(held):
-    """Return the vertex in a place of a table, or -1."""
+    """Return the vertex stored in a table entry, or -1."""
     if held >= EMPTY:
         return int64(held)
     return int64(-2) - held if held != GONE else int64(-1)
@@ -171,7 +172,7 @@ def member_of(held):
 
 @device
 def insert(tables, r, v):
-    """Make a vertex a member of a set; return 1 if it was none before, 0 if it was, -1 if there is no room."""
+    """Make a vertex a member of a set; return 1 if it is new, 0 if it was a member, -1 if there is no room."""
     base, place = int64(r) * tables.length, first_place(v, r, tables.length)
     for _ in range(min(tables.length, FARTHEST)):
         found = int64(tables.entries[base + place])
@@ -187,7 +188,7 @@ def insert(tables, r, v):
 
 @device
 def insert_root(tables, r, v):
-    """Make a vertex a root of a set; return 2 if it was no member, 1 if no root, 0 if it was, -1 without room."""
+    """Make a vertex a root of a set; return 2 if it is new, 1 if it was no root yet, 0 if it was, -1 without room."""
     base, place = int64(r) * tables.length, first_place(v, r, tables.length)
     for _ in range(min(tables.length, FARTHEST)):
         found = int64(tables.entries[base + place])
@@ -205,7 +206,7 @@ def insert_root(tables, r, v):
 
 @device
 def note(r, v, change, tally):
-    """Take note that a set gains or loses a member."""
+    """Update the counts for a set that gains or loses a member."""
     part = int(tally.part_of[r])
     if part < PARTS:
         cuda.atomic.add(tally.counts, (part, v), int32(change))
@@ -213,15 +214,16 @@ def note(r, v, change, tally):
 
 @device
 def wanted_roots(r, remaining, key, first):
-    """Return how many roots a set of this round has."""
+    """Return the number of roots of a set in this round."""
     return rule.root_count(remaining.living, remaining.eta, key.seed, key.root_tag, int64(first) + r)
 
 
 @device
 def _may_lead_on(v, edges, key, sample, live):
-    """Return whether members of a set may come through a vertex that died, or in its place.
+    """Return whether other members of a set may depend on a vertex that died.
 
-    They come through live in-edges. Under LT those that had chosen it choose again.
+    Under IC they depend on it if it has a live in-edge. Under LT a vertex that had chosen it chooses again, so the
+    answer is always true.
     """
     if edges.lt_kind >= 0:
         return True
@@ -243,7 +245,7 @@ def _may_lead_on(v, edges, key, sample, live):
 
 @device
 def _look_for(v, q, r, tables, numbers, found):
-    """Note where a vertex that died is in a set, number q of a block."""
+    """Record the place of a dead vertex in set r, which is number q of the block's batch."""
     at = find(tables.entries, tables.length, r, v)
     if at >= 0:
         found.holds[q] = 1
@@ -254,7 +256,7 @@ def _look_for(v, q, r, tables, numbers, found):
 
 @device
 def _let_die(at, low, edges, key, first, tables, tally, found, live):
-    """Take a dead member out of its set, one of those from ``low`` on; or note that this is to be drawn again."""
+    """Remove a dead member from its set, or mark the set as polluted; ``low`` is the first set of the batch."""
     r = at // tables.length
     v, q = member_of(tables.entries[at]), r - low
     if _may_lead_on(v, edges, key, int64(first) + r, live):
@@ -276,7 +278,7 @@ TABLES_TYPE = group(SetTables, _i32, _int, _i32, _i32, _i64, _i32)
 QUEUES_TYPE = group(Queues, _i32, _i32, "int64[:, ::1]")
 TALLY = group(Tally, "int32[:, ::1]", _u8, _i64)
 EDGES = group(rule.InEdges, "uint32[:, ::1]", _i32, _u32, _u64, _int, "uint64", _u32)
-"""Types of what kernels take."""
+"""Types of kernel arguments."""
 
 
 @kernel((_i32, _int, _int, _u8))
@@ -291,15 +293,15 @@ def mark_dead(deaths, before, died, dead):
     (EDGES, DEATHS, REMAINING, KEY, _int, _int, _int, TABLES_TYPE, QUEUES_TYPE, TALLY), max_registers=DISCOVER_REGISTERS
 )
 def discover(edges, deaths, remaining, key, first, low, high, tables, queues, tally):
-    """List those of the sets low … high - 1 that the deaths changed; any grid.
+    """List the sets among low … high - 1 that must change because of deaths; any grid.
 
-    Algorithm 3, lines 7 to 13. A thread looks for one vertex in one set: a sector, anywhere. Seeds are looked for
-    where their selection found one of them. A set is polluted only where other members may have come through one that
-    died. Else this is taken out: of the set that a draw of all its roots would give it lacks nothing then but what
-    further roots bring.
+    Algorithm 3, lines 7 to 13. A thread looks up one vertex in one set: one sector, at a random address. Seeds are
+    looked up only in sets that the selection found covered. A set is polluted only if other members may depend on a
+    vertex that died. Otherwise the dead vertex is removed. The set then differs from a fresh draw only by the roots
+    that it still lacks, and by what they reach.
     """
     tid, block_size = int64(cuda.threadIdx.x), int64(cuda.blockDim.x)
-    # A line for each array: the simulator tells shared arrays apart by the line that makes them.
+    # One line per array: the simulator tells shared arrays apart by the line that makes them.
     found = Found(
         cuda.shared.array(LISTED, int64),
         cuda.shared.array(BATCH, int32),
@@ -373,9 +375,9 @@ def discover(edges, deaths, remaining, key, first, low, high, tables, queues, ta
 
 @kernel((TABLES_TYPE, _int, _int, _int, _int, TALLY))
 def count_sets(tables, low, high, part, change, tally):
-    """Let the sets low … high - 1 belong to a part, and change its counts by ``change`` for each member; any grid.
+    """Assign the sets low … high - 1 to a part, and add ``change`` to its counts for each member; any grid.
 
-    With ``change`` below 0 these leave the part, and belong to none. A warp owns a set.
+    If ``change`` is negative, the sets leave the part and belong to none. A warp owns a set.
     """
     got = cuda.local.array(AHEAD, int32)
     warps = (cuda.blockDim.x + 31) // 32
@@ -401,10 +403,10 @@ def count_sets(tables, low, high, part, change, tally):
 
 @kernel((_i32, _int, _int, _int, TABLES_TYPE, _i64))
 def move_sets(old, old_length, low, high, tables, control):
-    """Enter the members of the sets low … high - 1 in longer tables, which are empty; any grid.
+    """Insert the members of the sets low … high - 1 into longer, empty tables; any grid.
 
-    A block owns ``PIECE`` places of an old table. Where ``old`` is empty the old tables lie in the memory of the longer
-    ones, and those of these sets do not overlap.
+    A block owns ``PIECE`` places of an old table. If ``old`` is empty, the old tables are in the same memory as the new
+    ones; the ranges of these sets do not overlap.
     """
     source = old if len(old) > 0 else tables.entries
     pieces = (int64(old_length) + PIECE - 1) // PIECE

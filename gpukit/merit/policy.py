@@ -1,7 +1,7 @@
 """One round: draw or update mRR sets, choose a batch, take more sets until the batch is certified.
 
-The first trial has as many sets as the last round if its counts say that these, or a little fewer, will do again: to
-count the occurrences of vertices in other sets takes time, and a lucky round says little about the next.
+The first trial keeps the number of sets of the last round if its counts say that this number, or a slightly smaller
+one, will suffice again. Counting occurrences in other sets takes time, and a lucky round says little about the next.
 
 Sample ids, below 2**48: the sets that batches are chosen from have the ids from 0, those that judge a batch the ids
 from 2**47.
@@ -26,34 +26,33 @@ from gpukit.worlds.reverse import Reverse
 JUDGE_FIRST = 1 << 47
 
 LEAP = 4
-"""A trial has at most so many times the sets of the one before: small counts say little."""
+"""Most sets of a trial, as a multiple of the previous trial: small counts are unreliable."""
 
 BACK = 2
-"""Steps of the sequence that a round goes back where more of them would do."""
+"""Steps by which a round reduces the size, if even more steps would suffice."""
 
 END_ROOTS = 1 << 24
-"""Roots that the sets of a trial may have in the end game; more where a round before it may have half as many."""
+"""Most roots of the sets of a trial in the end game; more if a trial of the usual size would have half as many."""
 
 DOUBT, MORE, LESS = 1.3, 1.1, 0.99
-"""How many times the share of the judging sets a batch is taken to hit of its own, at first; what a refusal, and what
-a round, makes of that."""
+"""Initial ratio between the expected share of hit sets in the collection and in the judging sets; the factors by
+which a refusal and a round change it."""
 
 
 class Judge:
-    """Sets that judge batches, and what is expected of them.
+    """Sets that judge batches, and the expected result of the judgement.
 
-    They are not drawn anew for every round: a test that is passed tells the next choices nothing. Take the campaign
-    that goes on as if all tests on these sets were passed. Its batches and residual graphs do not depend on them, so in
-    each of its rounds the test is as good as on sets drawn for it; and it is the real campaign until a test is failed.
-    Then the sets are thrown away. To fail seldom, batches are not shown to them that would hardly do by the counts that
-    they were chosen by.
+    They are reused over several rounds: a passed test reveals nothing to later choices. Consider the campaign that
+    continues as if all tests on these sets were passed. Its batches and residual graphs do not depend on the sets, so
+    each of its tests is as good as one on freshly drawn sets. It equals the real campaign until a test fails; then the
+    sets are discarded. To make failures rare, a batch is tested only if its own counts suggest that it will pass.
 
     Parameters
     ----------
     sets : MrrSets
         The collection.
     serves : int
-        Rounds that it serves at most.
+        Most rounds that the sets serve.
     """
 
     def __init__(self, sets: MrrSets, serves: int) -> None:
@@ -64,29 +63,29 @@ class Judge:
         sets.restart(JUDGE_FIRST)
 
     def begin(self, regenerate: bool) -> None:
-        """Begin a round; with ``regenerate`` the sets are drawn again in any case, the same ones."""
+        """Begin a round; with ``regenerate`` the same sets are always drawn again."""
         if self._rounds >= self.serves:
             self.renew()
         elif regenerate:
             self.sets.restart(JUDGE_FIRST + self.used)
 
     def extend_to(self, size: int) -> None:
-        """Make as many sets of this round as judge a batch chosen from ``size``."""
+        """Make enough sets of this round to judge a batch chosen from ``size`` sets."""
         size = judging(size)
         self._judges = max(self._judges, size)
         self.sets.update(size)
         self.sets.extend(size)
 
     def renew(self) -> None:
-        """Throw the sets away: the next ones have ids that none had before."""
+        """Discard the sets; the next ones get unused ids."""
         self._begin_with(self.used + self._judges)
 
     def reach(self, size: int, refused: int) -> int:
-        """Return how many ids may be used up before those that judge a round's batch; see :meth:`remember`."""
+        """Return an upper bound on the ids used up before a round's judging sets; see :meth:`remember`."""
         return self.used + (refused + 1) * max(self._judges, judging(size))
 
     def remember(self, used: int, size: int, refused: int) -> None:
-        """Take note of a round: sets that the batch was chosen from, ids that were used up before, refusals."""
+        """Record a round: sets in its collection, ids used up before its judging sets, refusals."""
         if used != self.used:
             self._begin_with(used)
         self._rounds, self._judges = self._rounds + 1, max(self._judges, judging(size))
@@ -100,7 +99,7 @@ class Judge:
 
 
 class Policy:
-    """Chooses batches from what is known of a campaign.
+    """Chooses batches from the observed state of a campaign.
 
     Parameters
     ----------
@@ -111,7 +110,7 @@ class Policy:
     params : Params
     costs : Costs
     device : Device or None
-        Where the sets are; one CPU thread if not given.
+        Where the sets are drawn; one CPU thread if not given.
     timer : PhaseTimer
         Charged with ``generate``, ``update``, ``judge`` and ``select``.
     make_sets : callable
@@ -143,7 +142,7 @@ class Policy:
         return [self._sets] if self._judge is None else [self._sets, self._judge.sets]
 
     def totals(self) -> dict[str, int]:
-        """Return what a :class:`gpukit.merit.problem.Result` says of the work so far."""
+        """Return the counters of the work so far, as fields of :class:`gpukit.merit.problem.Result`."""
         return {
             "probes": sum(one.probes for one in self._collections),
             "updating_probes": self._sets.probes,
@@ -153,14 +152,14 @@ class Policy:
         }
 
     def observe(self, last: Round, activated: np.ndarray, *, replay: bool = False) -> None:
-        """Take the vertices that a batch activated out of the graph.
+        """Remove the vertices that a batch activated from the graph.
 
-        With ``replay`` the batch was chosen elsewhere; only sets with a history are made up.
+        With ``replay`` the batch was chosen elsewhere; only collections with a history are rebuilt.
 
         Raises
         ------
         InputError
-            If it was chosen elsewhere, and its numbers cannot be those of a choice.
+            If the batch was chosen elsewhere, and its numbers cannot result from a choice.
         """
         if last.sets and replay:
             self._check(last)
@@ -174,12 +173,13 @@ class Policy:
         for one in self._collections:
             one.kill(activated, weakened)
         if not replay and self.params.update != "regenerate" and self.residual.eta > self.params.size:
-            # Most rounds begin with as many sets as the one before; meanwhile this one is planned.
+            # Most rounds begin with as many sets as the last one, so their update starts now, before the round is
+            # planned.
             with self.timer.phase("update"):
                 self._sets.begin(last.sets)
 
     def _plan(self) -> Plan:
-        """Return the plan of the round; that of the end game has only sizes which the roots leave room for."""
+        """Return the plan of the round; in the end game it has only sizes whose roots stay below a limit."""
         params, living, eta = self.params, self.residual.living, self.residual.eta
 
         def of(b: int) -> Plan:
@@ -192,7 +192,7 @@ class Policy:
         return replace(trials, sizes=tuple(size for size in trials.sizes if size * living // eta <= limit))
 
     def _check(self, last: Round) -> None:
-        """Check what this round says of the sets: what follows from numbers out of range would take for ever."""
+        """Check the numbers of sets of a replayed round: numbers out of range would take forever to rebuild."""
         sizes = self._plan().sizes
         fits = last.sets <= sizes[-1] and last.refused < len(sizes)
         fits = fits and max(last.covered, last.coverage_upper, last.hits or 0) <= last.sets
@@ -209,9 +209,9 @@ class Policy:
                 sets.extend(size)
 
     def choose(self) -> Round:
-        """Return the next batch, not yet observed.
+        """Return the next batch; its outcome is not observed yet.
 
-        In the end game, where the η_i cheapest vertices are enough, it is these unless a certified batch costs less.
+        In the end game the η_i cheapest vertices suffice. They are the batch unless a certified batch costs less.
         """
         params, sets, judge = self.params, self._sets, self._judge
         b, refused = min(params.size, self.residual.eta), 0
@@ -255,11 +255,11 @@ class Policy:
             place = max(place + 1, min(trials.needed(size, upper, covered / doubt), leap, len(trials.sizes) - 1))
 
     def _first_place(self, trials: Plan, doubt: float) -> int:
-        """Return the place among the sizes that a round begins with."""
+        """Return the index of the first size that a round tries."""
         if self._last is None:
             return 0
         last, eta = self._last
-        # A vertex lies in more of the sets when fewer are still to be activated.
+        # A vertex is in more sets when fewer vertices remain to be activated.
         growth = eta / self.residual.eta
         needed = 1 + trials.needed(last.sets, last.coverage_upper * growth, last.covered * growth / doubt)
         before = bisect_left(trials.sizes, last.sets)
@@ -267,7 +267,7 @@ class Policy:
         return max(0, min(place, len(trials.sizes) - 1))
 
     def _end(self) -> Round:
-        """Return the η_i cheapest living vertices: they are enough by themselves, and end the campaign."""
+        """Return the η_i cheapest living vertices; these alone end the campaign."""
         living = np.flatnonzero(self.residual.dead == 0)
         order = np.argsort(self.costs.values[living], kind="stable")
         seeds = living[order[: self.residual.eta]].astype(np.int32)

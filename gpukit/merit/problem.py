@@ -1,4 +1,4 @@
-"""What a seed costs (Costs), and what happened (Round, Result)."""
+"""Costs of seeds (Costs) and the record of a campaign (Round, Result)."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -14,19 +14,19 @@ from gpukit.parameters.merit import Params
 MAX_COST = 2**31 - 1
 
 CHUNK = 1 << 16
-"""Costs that are looked at together for what all differ by, which with many of them is soon known."""
+"""Costs per step of the computation of their common difference; it usually ends after one step."""
 
 
 @dataclass(frozen=True, eq=False)
 class Costs:
-    """What each vertex costs as a seed: whole numbers of a unit.
+    """Cost of each vertex as a seed: whole numbers of a unit.
 
     Attributes
     ----------
     values : int64 array, shape (n,)
         Cost of each vertex, in [1, 2**31 - 1].
     unit : Decimal
-        What 1 means, > 0.
+        Amount of one unit, > 0.
     scheme : str
         ``degree`` (0.01 + 0.01 · d_out, the paper's), ``uniform`` (1 each) or ``file``.
     """
@@ -46,20 +46,20 @@ class Costs:
         return Costs(np.ones(graph.n, np.int64))
 
     def of(self, vertices: np.ndarray) -> int:
-        """Return what vertices cost together, in units."""
+        """Return the total cost of vertices, in units."""
         return int(self.values[vertices].sum())
 
     def amount(self, units: int) -> float:
-        """Return a number of units as an amount."""
+        """Convert units to an amount."""
         return float(units * self.unit)
 
     def sums(self, count: int) -> int:
-        """Return a bound on how many different sums ``count`` costs can have."""
+        """Return a bound on the number of different sums of ``count`` costs."""
         return count * self._range + 1
 
     @cached_property
     def _range(self) -> int:
-        """The largest cost less the least, in multiples of what all differ by; the same in every round."""
+        """The largest cost minus the least, in multiples of the gcd of all differences; the same in every round."""
         low, high = int(self.values.min()), int(self.values.max())
         step = 0
         for first in range(0, len(self.values), CHUNK):
@@ -100,30 +100,30 @@ def check(graph: Graph, params: Params) -> Costs:
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """One round: what was chosen and what it activated; vertices are internal ids.
+    """One round: the batch and the vertices it activated, as internal ids.
 
     Attributes
     ----------
     batch : int32 array
         The seeds in order of choice.
     cost : int
-        What they cost together, in units.
+        Total cost of the batch, in units.
     activated : int32 array or None
-        What they activated, themselves included, ascending; None while not observed.
+        Activated vertices, seeds included, ascending; None until observed.
     sets : int
-        mRR sets in the collection they were chosen from; 0 in the end game, which needs none.
+        mRR sets in the collection that the batch was chosen from; 0 in the end game, which needs none.
     covered : int
-        How many of these they hit.
+        Number of these sets that the batch hits.
     hits : int or None
-        How many of the judging sets they hit; None where there are none.
+        Number of judging sets that the batch hits; None if there are none.
     kind : str
-        ``certified``, ``cap`` (enough sets to do without a certificate) or ``end`` (the cheapest vertices suffice).
+        ``certified``, ``cap`` (so many sets that no certificate is needed) or ``end`` (the cheapest vertices suffice).
     coverage_upper : int
-        No seeds that cost as much hit more of the sets.
+        Bound on the sets that any seeds of the same cost hit.
     refused : int
-        Batches of this round that judging sets refused.
+        Batches of this round that the judging sets refused.
     judged : int
-        Ids of judging sets that had been used up before those which judged the batch.
+        Ids of judging sets used up before the sets that judged this batch.
     """
 
     batch: np.ndarray
@@ -149,11 +149,11 @@ class Result:
     probes : int
         Vertices whose in-edges were drawn.
     updating_probes : int
-        The same without the sets that judge.
+        The same, without the judging sets.
     members : int
-        Most members that the collection which batches are chosen from has held.
+        Most members held by the collection that batches are chosen from.
     memory : int
-        Most bytes of device memory that the arrays took; 0 on the CPU.
+        Peak bytes of device memory of the arrays; 0 on the CPU.
     planned_memory : int
         Bytes that the budget planned for, before the arrays were made.
     """
@@ -178,10 +178,10 @@ class Result:
 
     @property
     def cost(self) -> int:
-        """What all seeds cost, in units."""
+        """Total cost of all seeds, in units."""
         return sum(one.cost for one in self.rounds)
 
     @property
     def amount(self) -> float:
-        """What all seeds cost, as an amount."""
+        """Total cost of all seeds, as an amount."""
         return self.costs.amount(self.cost)

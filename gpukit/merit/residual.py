@@ -6,7 +6,7 @@ from gpukit.graph.csr import Graph
 
 
 class Residual:
-    """What all collections of a campaign see of the graph in the current round.
+    """The state of the graph in the current round, shared by all collections of a campaign.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Residual:
         self.living_in = np.diff(graph.in_indptr).astype(np.int32) if model == "lt" else np.zeros(0, np.int32)
 
     def kill(self, vertices: np.ndarray) -> np.ndarray:
-        """Take living vertices (distinct) out; return the vertices that lost an in-neighbour (LT; empty under IC)."""
+        """Remove distinct living vertices; return the vertices that lost an in-neighbour (LT; empty under IC)."""
         assert not self.dead[vertices].any()
         self.dead[vertices] = 1
         self.living -= len(vertices)

@@ -1,12 +1,12 @@
-"""What an mRR set is: scalar integer rules, compiled for CPUs and, inside the kernels, for CUDA.
+"""The definition of an mRR set: scalar integer rules, compiled for CPUs and, inside the kernels, for CUDA.
 
-Set r of a round is a function of (seed, r, dead vertices, η_i): its roots are the first k_r distinct living vertices of
-a keyed uniform sequence over all vertices, and its members are all that reach a root through living vertices in the
-live-edge world of sample r. k_r never falls, so as vertices die a set keeps its living roots and gains others; a set
-without dead members keeps all of its members.
+Set r of a round is a function of (seed, r, dead vertices, η_i). Its roots are the first k_r distinct living vertices of
+a keyed uniform sequence over all vertices. Its members are all vertices that reach a root through living vertices in
+the live-edge world of sample r. k_r never falls. So as vertices die a set keeps its living roots and gains new ones,
+and a set without dead members keeps all its members.
 
-The sequence ends early enough: k_r <= n_i/2 + 1, because a round is sampled only while η_i >= 2. So it takes fewer
-than n·ln(n_i/(n_i - k_r)) draws on average, and needs no permutation of the vertices.
+The sequence is short: k_r <= n_i/2 + 1, because a round is sampled only while η_i >= 2. So among the living it takes
+fewer than n·ln(n_i/(n_i - k_r)) draws on average, and no permutation of the vertices is needed.
 """
 
 from collections import namedtuple
@@ -24,48 +24,48 @@ SEQUENCE, COUNT = 0, 1
 """Vertex field of the two keyed draws of the root stream: the sequence of vertices, and the uniform behind k_r."""
 
 DRAWS = 64
-"""Draws of an LT vertex that may meet the dead before clocks decide."""
+"""Draws of an LT vertex that may hit dead vertices before clocks decide."""
 
 
 class InEdges(namedtuple("InEdges", "rows indices accept thresholds lt_kind lt_constant lt_prefix")):
-    """What live in-edges are drawn from: the fields of these names of :class:`gpukit.worlds.reverse.Reverse`."""
+    """Tables for drawing live in-edges: the fields of the same names of :class:`gpukit.worlds.reverse.Reverse`."""
 
 
 def edges_of(reverse: Reverse) -> InEdges:
-    """Return what live in-edges are drawn from, in host memory."""
+    """Return the tables for drawing live in-edges, in host memory."""
     constant = np.uint64(reverse.lt_constant)
     tables = (reverse.rows, reverse.indices, reverse.accept, reverse.thresholds)
     return InEdges(*tables, reverse.lt_kind, constant, reverse.lt_prefix)
 
 
 class Remaining(namedtuple("Remaining", "dead living eta living_in raw")):
-    """The residual graph (:class:`gpukit.merit.residual.Residual`), and whether LT weights stay as they are."""
+    """The residual graph (:class:`gpukit.merit.residual.Residual`), and ``raw``: whether LT weights stay unchanged."""
 
 
 class Key(namedtuple("Key", "seed tag root_tag")):
-    """What keys the draws: the user's seed, and the streams of the coins and of the roots."""
+    """Key of the draws: the user's seed, and the streams of the coins and of the roots."""
 
 
 class Span(namedtuple("Span", "first step begin have end")):
-    """Sets to make sets of the current round: ``begin`` … ``end`` - 1; those from ``have`` on are new.
+    """Sets to bring up to the current round: ``begin`` … ``end`` - 1; sets from ``have`` on are new.
 
-    On the CPU these are numbers in a segment, whose set j has the id ``first + j * step``. In the segments of
-    :mod:`gpukit.papers.merit.rings` they are numbers in the collection: set r has the id ``first + r``, and lies in the
+    On the CPU these are numbers in a segment; set j of a segment has the id ``first + j * step``. In
+    :mod:`gpukit.papers.merit.rings` they are numbers in the collection: set r has the id ``first + r`` and lies in
     segment r modulo ``step``, the number of segments.
     """
 
 
 class Sets(namedtuple("Sets", "starts sizes roots cursors")):
-    """Where the sets of a segment, or of rings, lie, and their roots.
+    """Places and roots of the sets of a segment, or of rings.
 
     Attributes
     ----------
-    starts : int64 array; int32 where sets lie in rings
-        Place of each set's first member, in its ring where it lies in one. Roots are the first members.
+    starts : int64 array; int32 if sets lie in rings
+        Place of each set's first member, within its ring if sets lie in rings. Roots are the first members.
     sizes, roots : int32 arrays
         Members and roots of each set.
     cursors : int64 array
-        Words of its root sequence that each set has used.
+        Words of its root sequence that each set has consumed.
     """
 
 
@@ -90,27 +90,27 @@ def root_count(living, eta, seed, tag, sample):
 
 
 def make_living_choice(choose, decide):
-    """Return :func:`living_choice` with these for ``lt_choice`` and ``first_clock``."""
+    """Return :func:`living_choice` with the given functions for ``lt_choice`` and ``first_clock``."""
 
     def living_choice(edges, remaining, degree, start, key, sample, vertex):
         """Return the position of the one live in-edge of a vertex under LT in the residual graph, or -1 for none.
 
-        A vertex that is not active has a threshold above the weight of its active in-neighbours, so the other weights
-        count relative to what is left: its choice is repeated until it falls on a living in-neighbour or on none. If
-        the dead have nearly all of the weight that could take forever: after ``DRAWS`` draws clocks decide, with the
-        same chances (:func:`gpukit.merit.clocks.first_clock`).
-        Choices of living vertices never change, so sets without dead members keep theirs.
+        The threshold of an inactive vertex is above the weight of its active in-neighbours. So the other weights count
+        relative to the remaining weight: the choice is repeated until it falls on a living in-neighbour or on none. If
+        the dead have nearly all of the weight, this could take forever: after ``DRAWS`` draws clocks decide, with the
+        same probabilities (:func:`gpukit.merit.clocks.first_clock`). Choices of living vertices never change, so sets
+        without dead members stay valid.
 
         Parameters
         ----------
         edges : InEdges
         remaining : Remaining
-            ``raw``: take the first choice, and none if that vertex is dead (as printed).
+            ``raw``: take the first choice; no edge if it is a dead vertex (as printed in the paper).
         degree, start : int
-            In-edges of the vertex, and the first of them.
+            Number of in-edges of the vertex, and the first of them.
         key : Key
         sample, vertex
-            Whose draw it is.
+            The sample and the vertex whose draw it is.
         """
         if degree == 0 or (remaining.living_in[vertex] == 0 and not remaining.raw):
             return int64(-1)

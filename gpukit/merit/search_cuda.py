@@ -1,6 +1,6 @@
-"""mRR sets in hash tables on a GPU, drawn and brought to date: the sets of ``update_cpu.py``, to the bit.
+"""Draws and updates mRR sets in hash tables on a GPU; the sets equal those of ``update_cpu.py`` bit by bit.
 
-Roots are drawn first; then one search goes on from all that are new, of all sets at once.
+Roots are drawn first. Then one search continues from the new roots of all sets at once.
 """
 
 from collections import namedtuple
@@ -46,16 +46,16 @@ BLOCK = 256
 """Threads of a block of :func:`search` and :func:`add_few_roots`."""
 
 REGISTERS = 64
-"""Registers that a thread of these may take."""
+"""Register limit of a thread of these kernels."""
 
 MAX_BLOCK = 1024
-"""Threads of a block of :func:`add_roots` at most."""
+"""Most threads of a block of :func:`add_roots`."""
 
 STAGE = 1024
-"""Live edges that a block holds at a time; what finds no room is followed at once."""
+"""Live edges that a block holds at a time; edges beyond these are followed at once."""
 
 STACK = 2 * STAGE
-"""Members that wait in a block at most; half of them wait for other blocks before that are more."""
+"""Most waiting members of a block; when the stack is more than half full, a part moves to the global queue."""
 
 
 live_edges = for_kernels(_live_edges)
@@ -65,33 +65,33 @@ if simulated():
 
 
 class BlockPlace(namedtuple("BlockPlace", "tid size numbers base stage sets stack")):
-    """A thread's place in its block, and what the block holds in shared memory.
+    """A thread's place in its block, and the block's arrays in shared memory.
 
     Attributes
     ----------
     tid, size : int
-        The thread, and how many the block has.
+        Number of the thread, and of threads in the block.
     numbers : int32 array, shape (4,)
-        Live edges found, and new members; those of the next step.
+        Live edges found and new members, in this step and the next.
     base : int64 array, shape (1,)
-        Where in a queue the block takes members, or puts them.
+        Position in a queue where the block takes or puts members.
     stage : uint32 array, sets : int32 array, shape (STAGE,)
         Live edges and their sets.
     stack : int64 array, shape (STACK,)
-        Members that wait, set << 32 | vertex.
+        Waiting members, set << 32 | vertex.
     """
 
 
 @device
 def root_of(word, n, key, sample):
-    """Return the vertex at a place of a set's root sequence, or -1 if there is none."""
+    """Return the vertex at a position of a set's root sequence, or -1 if the draw is rejected."""
     product = uint64(word_of(draw4(key.seed, key.root_tag, sample, SEQUENCE, word >> 2), word & 3)) * uint64(n)
     return int64(-1) if biased(product, n) else int64(product >> uint64(32))
 
 
 @device
 def draw_row(v, row, draw, edges, remaining, key, sample, live):
-    """Put the live in-edges of one row of a vertex into ``live``, counted from the row's start; return how many."""
+    """Write the live in-edges of one row of a vertex to ``live``, relative to the row's start; return their number."""
     start, degree = edges.rows[row, 0], edges.rows[row, 1]
     hits = 0
     if edges.lt_kind >= 0:
@@ -110,7 +110,7 @@ def draw_row(v, row, draw, edges, remaining, key, sample, live):
 
 @device
 def _add_probes(probes, found, tally):
-    """Add up what the threads of a block found: an atomic on one address for each of them would take too long."""
+    """Sum the probes of a block's threads, then add once: an atomic per thread on one address would be slow."""
     if cuda.threadIdx.x == 0:
         found[0] = 0
     cuda.syncthreads()
@@ -126,7 +126,7 @@ _int = "int64"
 
 @kernel((REMAINING, KEY, _int, TABLES_TYPE, QUEUES_TYPE, TALLY))
 def add_few_roots(remaining, key, first, tables, queues, tally):
-    """Draw the roots that the sets of the list ``few`` lack; blocks of ``BLOCK`` threads, any grid.
+    """Draw the missing roots of the sets in the list ``few``; blocks of ``BLOCK`` threads, any grid.
 
     Algorithm 5, lines 9 to 18. A thread owns a set.
     """
@@ -187,7 +187,7 @@ def add_few_roots(remaining, key, first, tables, queues, tally):
 
 @device
 def _empty(r, tables, tally):
-    """Take all members out of a set; one block."""
+    """Remove all members from a set; one block."""
     got = cuda.local.array(AHEAD, int32)
     entries = tables.entries[r * tables.length :]
     last, i, stride = uint32(tables.length - 1), uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
@@ -208,11 +208,11 @@ def _empty(r, tables, tally):
 
 @kernel((REMAINING, KEY, _int, _int, _int, TABLES_TYPE, QUEUES_TYPE, TALLY), max_registers=REGISTERS)
 def add_roots(remaining, key, first, begin, end, tables, queues, tally):
-    """Draw the roots that the sets begin … end - 1 of the list ``many`` lack; any grid, ``MAX_BLOCK`` threads at most.
+    """Draw the missing roots of the sets begin … end - 1 of the list ``many``; any grid, at most ``MAX_BLOCK`` threads.
 
-    With ``end`` below 0 all from ``begin`` on.
+    A negative ``end`` stands for the end of the list.
 
-    Algorithm 5, lines 9 to 25, and algorithm 2, lines 6 to 9. A block owns a set; first it empties a polluted one.
+    Algorithm 5, lines 9 to 25, and algorithm 2, lines 6 to 9. A block owns a set; it clears a polluted set first.
     """
     got_roots = cuda.shared.array(1, int32)
     fresh = cuda.shared.array(1, int32)
@@ -240,7 +240,7 @@ def add_roots(remaining, key, first, begin, end, tables, queues, tally):
                 fresh[0] = 0
             full = int32(0)
             cuda.syncthreads()
-            # As many draws as roots are missing: each gives one at most, so none is drawn beyond the last.
+            # There are at most as many draws as missing roots. Each draw gives at most one root, so none is wasted.
             chunk = min(missing, block_size)
             if tid < chunk:
                 v = root_of(cursor + tid, int64(len(remaining.dead)), key, first + r)
@@ -280,8 +280,8 @@ def add_roots(remaining, key, first, begin, end, tables, queues, tally):
 
 @device
 def _is_new(u, r, dead, tables, tally):
-    """Make a vertex that reaches a set a member of it; return whether it is to be searched from."""
-    # Both are read before either is asked for.
+    """Add a vertex that reaches a set to it; return whether it is a new member to search from."""
+    # Load both values before testing either.
     held = int64(tables.entries[int64(r) * tables.length + first_place(u, r, tables.length)])
     if (dead[u] != 0) | (held == u) | (held == -2 - u):
         return False
@@ -296,7 +296,7 @@ def _is_new(u, r, dead, tables, tally):
 
 @device
 def _push(r, v, queue, queues, tally):
-    """Let a member wait for the next pass; a thread alone."""
+    """Queue a member for the next pass; one thread alone."""
     place = cuda.atomic.add(tally.control, QUEUED + (queue + 1) % 3, int64(1))
     if place < queues.waiting.shape[1]:
         queues.waiting[(queue + 1) & 1, place] = r << 32 | v
@@ -306,9 +306,9 @@ def _push(r, v, queue, queues, tally):
 
 @device
 def _stage_live_edges(r, v, pass_, half, edges, remaining, key, sample, tables, queues, tally, block, live):
-    """Draw the live in-edges of a member of a set, and note them; follow at once, and alone, what finds no room.
+    """Draw the live in-edges of a member of a set and stage them; follow edges that find no room at once, alone.
 
-    Returns how many members that made.
+    Returns the number of new members from edges without room.
     """
     row, draw, made = v, 0, 0
     while True:
@@ -334,7 +334,7 @@ def _stage_live_edges(r, v, pass_, half, edges, remaining, key, sample, tables, 
 
 @device
 def _spill(low, high, pass_, queues, tally, block):
-    """Let the members low … high - 1 of a block's stack wait for the next pass instead; one block."""
+    """Move the members low … high - 1 of a block's stack to the queue of the next pass; one block."""
     capacity = int64(queues.waiting.shape[1])
     if block.tid == 0:
         block.base[0] = cuda.atomic.add(tally.control, QUEUED + (pass_ + 1) % 3, high - low)
@@ -352,12 +352,12 @@ def _spill(low, high, pass_, queues, tally, block):
 
 @kernel((EDGES, REMAINING, KEY, _int, "boolean", TABLES_TYPE, QUEUES_TYPE, TALLY), max_registers=REGISTERS)
 def search(edges, remaining, key, first, last, tables, queues, tally):
-    """Add to the sets all that reaches the members that wait (procedure Probe); cooperative, any block.
+    """Add all vertices that reach the waiting members to the sets (procedure Probe); cooperative, any block.
 
-    A block searches from the members that it took, of any sets, and from all that it finds; when these are less than
-    it has threads it takes more. In a step a thread reads the row of its member and draws live edges, then takes a live
-    edge, reads its tail (a sector) and enters that in the set (another). What a block has no room for waits for the
-    next pass. With ``last`` the lists of sets are empty afterwards.
+    A block searches from the members that it took, of any sets, and from all members that it finds. When it holds fewer
+    members than it has threads, it takes more. In a step each thread reads the row of its member and draws live edges.
+    Then each takes a live edge, reads its tail (one sector) and inserts the tail into the set (another). Members that
+    find no room in the block wait for the next pass. With ``last`` the lists of sets are empty afterwards.
     """
     grid = cuda.cg.this_grid()
     tid, block_size = int64(cuda.threadIdx.x), int64(cuda.blockDim.x)
@@ -375,7 +375,7 @@ def search(edges, remaining, key, first, last, tables, queues, tally):
             control[QUEUED + (pass_ + 2) % 3] = 0
             control[TAKEN + (pass_ + 2) % 3] = 0
         if waiting == 0:
-            # Nobody reads these before another round counts them again.
+            # No thread reads these before the next round counts again.
             if cuda.grid(1) == 0 and last:
                 for place in range(FEW, QUEUED):
                     control[place] = 0
@@ -384,7 +384,7 @@ def search(edges, remaining, key, first, last, tables, queues, tally):
             numbers[tid] = 0
         held, taken, half = int64(0), int64(0), 0
         while held > 0 or taken < waiting:
-            # Up to a member for each thread: the last ones of the stack, and others that wait.
+            # Each thread takes at most one member: from the top of the stack, then from the queue.
             from_stack = min(held, block_size)
             if held < block_size and taken < waiting:
                 if tid == 0:

@@ -1,4 +1,4 @@
-"""A collection of mRR sets that follows the residual graph, on one device."""
+"""Collections of mRR sets that follow the residual graph: the interface, and the CPU collection."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -18,44 +18,44 @@ from gpukit.worlds.reverse import Reverse
 
 MIN_CANDIDATES, CANDIDATES_PER_SEED = 512, 16
 ROOM = 1 << 16
-"""Members that an arena has room for at first."""
+"""Initial room of an arena, in members."""
 
 THREAD_BYTES = 16
-"""What a segment takes for each vertex while it is made."""
+"""Bytes of a segment per vertex while it is made."""
 
 SET_BYTES = 48
-"""What a set takes beside its members, while the place for that grows."""
+"""Bytes of a set besides its members, while the arrays grow."""
 
 
 class MrrSets(Protocol):
-    """What a policy needs of a collection; the CPU and CUDA ones give equal answers."""
+    """The interface of a collection; the CPU and the CUDA collection give equal answers."""
 
     size: int
     peak_members: int
     has_history: bool
-    """Whether the sets of a round also depend on what happened to them in the rounds before."""
+    """Whether the sets of a round also depend on the updates of earlier rounds."""
 
     @property
     def probes(self) -> int:
-        """Vertices whose in-edges were drawn, in all."""
+        """Total number of vertices whose in-edges were drawn."""
 
     def kill(self, vertices: np.ndarray, weakened: np.ndarray) -> None:
-        """Take note that vertices died in the residual graph, and which lost an in-neighbour."""
+        """Note that vertices died in the residual graph, and which vertices lost an in-neighbour."""
 
     def restart(self, first: int) -> None:
-        """Forget all sets; the next ones have ids from ``first`` on."""
+        """Drop all sets; the next ones have ids from ``first`` on."""
 
     def begin(self, size: int) -> None:
-        """Begin with :meth:`update`, for so many sets as it will be most likely, where that costs the host no time."""
+        """Start :meth:`update` for the expected number of sets early, if this takes no time on the host."""
 
     def update(self, size: int) -> None:
-        """Make the sets below ``size`` that exist sets of the current round, and no others."""
+        """Bring the existing sets below ``size``, and no others, up to the current round."""
 
     def extend(self, size: int) -> None:
-        """Draw sets until there are ``size``; the others must be up to date."""
+        """Draw sets until there are ``size``; all existing sets must be up to date."""
 
     def select(self, b: int, costs: np.ndarray, judge: Any) -> "Selection":
-        """Choose up to b seeds by coverage per cost from the valid sets; those that cover nothing new are not bought.
+        """Choose up to b seeds by coverage per cost from the valid sets; stop when no vertex covers a new set.
 
         The judge is a collection on the same device, or None.
         """
@@ -64,10 +64,10 @@ class MrrSets(Protocol):
         """Return the most bytes of device memory taken so far; 0 on the CPU."""
 
     def planned(self) -> int:
-        """Return the bytes of device memory that were planned for; 0 on the CPU."""
+        """Return the planned bytes of device memory; 0 on the CPU."""
 
     def export(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return offsets (int64) and members (int32) in host memory, members of a set ascending."""
+        """Return offsets (int64) and members (int32) in host memory; the members of a set ascend."""
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,11 @@ class Selection:
     seeds : int32 array
         In order of choice.
     gains : int64 array
-        Sets each newly covers.
+        Newly covered sets of each seed.
     hits : int or None
-        Valid sets of the judge that they hit.
+        Valid sets of the judge that the seeds hit.
     leaders : list of (int, int)
-        In how many sets vertices are, and what they cost: the 2b with the largest ratio, or all that are in a set.
+        Number of sets and cost of the 2b vertices with the largest ratios, or of all vertices in any set.
     """
 
     seeds: np.ndarray
@@ -93,13 +93,13 @@ class Selection:
 
 
 def top_by_ratio(counts: np.ndarray, costs: np.ndarray, b: int) -> list[tuple[int, int]]:
-    """Return counts (> 0) and costs of the 2b vertices with the largest counts per cost, by falling ratio.
+    """Return counts (> 0) and costs of the 2b vertices with the largest count per cost, by falling ratio.
 
-    Quotients of numbers below 2**26 are told apart by doubles, so the order is exact for them.
+    Doubles distinguish quotients of numbers below 2**26, so the order is exact for these.
     """
     ratios = counts / costs
     if len(ratios) > 2 * b:
-        # Of millions a few are sorted: those with no smaller ratio than the last, by rising id.
+        # Only the few vertices with at least the 2b-th largest ratio are sorted; ids ascend among them.
         held = np.flatnonzero(ratios >= np.partition(ratios, -2 * b)[-2 * b])
         counts, costs, ratios = counts[held], costs[held], ratios[held]
     order = np.argsort(-ratios, kind="stable")[: 2 * b]
@@ -108,17 +108,17 @@ def top_by_ratio(counts: np.ndarray, costs: np.ndarray, b: int) -> list[tuple[in
 
 
 def packed(sets: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Return sets end to end: offsets (int64) and members (int32), those of a set ascending."""
+    """Return sets packed end to end: offsets (int64) and members (int32), which ascend in each set."""
     offsets = np.cumsum([0, *map(len, sets)], dtype=np.int64)
     return offsets, np.concatenate([np.zeros(0, np.int32), *map(np.sort, sets)])
 
 
 MakeUpdate = Callable[[], Callable[..., tuple[int, int, int]]]
-"""Makes, for a segment, what stands for :func:`gpukit.merit.update_cpu.update_sets` and remembers what it did."""
+"""Makes a replacement of :func:`gpukit.merit.update_cpu.update_sets` for one segment; it may keep a history."""
 
 
 class Segment:
-    """The sets of one worker: their arena, and what says where they lie."""
+    """The sets of one worker: their arena, and the place of each set in it."""
 
     def __init__(self, n: int, dead: np.ndarray, update: Callable[..., tuple[int, int, int]]) -> None:
         self.sets = Sets(*(np.empty(64, dtype) for dtype in (np.int64, np.int32, np.int32, np.int64)))
@@ -137,7 +137,7 @@ class Segment:
         return self.sets.starts, self.sets.sizes, self.arena
 
     def reserve(self, sets: int) -> None:
-        """Make place for the numbers of so many sets."""
+        """Make room for the metadata of ``sets`` sets."""
         room = len(self.sets.starts)
         if sets > room:
             larger = Sets(*(np.empty(max(sets, 2 * room), old.dtype) for old in self.sets))
@@ -146,7 +146,7 @@ class Segment:
             self.sets = larger
 
     def make_room(self, needed: int) -> None:
-        """Give the arena room for ``needed`` members beyond its sets, which move together."""
+        """Move the sets together, and make room for ``needed`` more members in the arena."""
         starts, sizes, _, _ = self.sets
         self.tail = int(update_cpu.compact(starts, sizes, np.argsort(starts[: self.have]), self.arena))
         if 2 * self.tail + needed > len(self.arena):
@@ -155,21 +155,21 @@ class Segment:
             self.arena = larger
 
     def fresh_stamps(self, sets: int) -> None:
-        """Begin with small stamps again if so many sets could run out of them."""
+        """Restart the stamps if ``sets`` sets could exhaust them."""
         if self.stamp + 2 * (sets + 1) >= update_cpu.DEAD:
             self.visited[self.visited != update_cpu.DEAD] = 0
             self.stamp = 1
 
 
 class CpuSets:
-    """A collection in host memory, in as many segments as there are threads; set r lies in segment r mod threads.
+    """A collection in host memory, with one segment per thread; set r lies in segment r mod threads.
 
     Parameters
     ----------
     reverse : Reverse
         The graph, ready for sampling.
     residual : Residual
-        The residual graph; the owner tells of changes by :meth:`kill`.
+        The residual graph; its owner reports changes by :meth:`kill`.
     seed : int
         The user's seed.
     first : int
@@ -177,9 +177,9 @@ class CpuSets:
     threads : int
         Workers; the sets do not depend on it.
     raw : bool
-        Leave LT weights as they are (:attr:`gpukit.parameters.merit.Params.lt_residual`).
+        Keep LT weights unchanged (:attr:`gpukit.parameters.merit.Params.lt_residual`).
     make_update : callable, optional
-        Another way to update sets than :func:`gpukit.merit.update_cpu.update_sets`.
+        Makes a replacement of :func:`gpukit.merit.update_cpu.update_sets`.
     """
 
     def __init__(
@@ -201,7 +201,7 @@ class CpuSets:
 
     @property
     def probes(self) -> int:
-        """Vertices whose in-edges were drawn, in all."""
+        """Total number of vertices whose in-edges were drawn."""
         return sum(int(one.facts[update_cpu.PROBES]) for one in self._segments)
 
     def _each(self, work: Callable[[int, Segment], Any]) -> list[Any]:
@@ -210,32 +210,32 @@ class CpuSets:
         return list(self._pool.map(work, range(len(self._segments)), self._segments))
 
     def _share(self, worker: int, size: int) -> int:
-        """Return how many of the first ``size`` sets a segment holds."""
+        """Return the number of the first ``size`` sets that a segment holds."""
         return max(0, -(-(size - worker) // len(self._segments)))
 
     def restart(self, first: int) -> None:
-        """Forget all sets; the next ones have ids from ``first`` on."""
+        """Drop all sets; the next ones have ids from ``first`` on."""
         self.first, self.size, self._valid, self._counted = first, 0, 0, 0
         for one in self._segments:
             one.have = one.tail = 0
             one.counts[:] = 0
 
     def kill(self, vertices: np.ndarray, weakened: np.ndarray) -> None:
-        """Take note that vertices died: all sets must be looked at again."""
+        """Note that vertices died; all sets must be checked again."""
         self._valid = self._counted = 0
         for one in self._segments:
             one.visited[vertices] = update_cpu.DEAD
             one.counts[:] = 0
 
     def begin(self, size: int) -> None:
-        """Do nothing: it is the host that updates sets."""
+        """Do nothing: here the host updates the sets."""
 
     def update(self, size: int) -> None:
-        """Make the sets below ``size`` that exist sets of the current round."""
+        """Bring the existing sets below ``size`` up to the current round."""
         self._update_sets(self._valid, min(size, self.size))
 
     def extend(self, size: int) -> None:
-        """Draw sets until there are ``size``; the others must be up to date."""
+        """Draw sets until there are ``size``; all existing sets must be up to date."""
         if size > self.size:
             check_ids(self.first, size)
             assert self._valid == self.size
@@ -244,7 +244,7 @@ class CpuSets:
             self.size = size
 
     def _check_room(self, size: int) -> None:
-        """Refuse sets that would not fit: arenas grow to three times what they hold, and move while they do."""
+        """Refuse sets that would not fit: an arena grows to three times its content, and is copied while it grows."""
         held = sum(len(one.arena) for one in self._segments)
         members = sum(one.tail for one in self._segments)
         wanted = members // self.size * size if self.size else 0
@@ -253,7 +253,7 @@ class CpuSets:
             check_host(needs, "use a larger epsilon or eta, or a machine with more memory")
 
     def _update_sets(self, low: int, high: int) -> None:
-        """Make the sets low … high - 1 sets of the current round, those that do not exist yet included."""
+        """Bring the sets low … high - 1 up to the current round; draw those that do not exist yet."""
         if high <= low:
             return
         r, rest = self.reverse, self.residual
@@ -325,7 +325,7 @@ class CpuSets:
         return Selection(chosen, np.array(gains, np.int64), hits, leaders or [])
 
     def count_hits(self, seeds: np.ndarray) -> int:
-        """Return how many valid sets hold a seed."""
+        """Return the number of valid sets that hold a seed."""
         self._is_seed[seeds] = True
 
         def count(worker: int, segment: Segment) -> int:
@@ -336,15 +336,15 @@ class CpuSets:
         return hits
 
     def memory(self) -> int:
-        """Return the bytes of device memory taken: none."""
+        """Return the bytes of device memory taken: 0."""
         return 0
 
     def planned(self) -> int:
-        """Return the bytes of device memory planned for: none."""
+        """Return the planned bytes of device memory: 0."""
         return 0
 
     def export(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return offsets (int64) and members (int32) of the valid sets, members of a set ascending."""
+        """Return offsets (int64) and members (int32) of the valid sets; the members of a set ascend."""
         sets = []
         for j in range(self._valid):
             place, worker = divmod(j, len(self._segments))

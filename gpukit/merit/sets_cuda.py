@@ -1,4 +1,4 @@
-"""A collection of mRR sets on a GPU, in hash tables of equal length: the sets and seeds of the CPU collection."""
+"""A collection of mRR sets on a GPU, in hash tables of equal length; it gives the CPU's sets and seeds."""
 
 from bisect import bisect_left
 from itertools import pairwise
@@ -22,43 +22,43 @@ from gpukit.worlds.collection import check_ids
 from gpukit.worlds.reverse import Reverse
 
 REACH = 8.0
-"""Members for each root that are expected before any were counted."""
+"""Expected members per root, before any were counted."""
 
 LARGEST = 2.0
-"""How many times as large as sets are on average the largest is expected to be, before any were counted."""
+"""Expected ratio of the largest set to the mean, before any were counted."""
 
 LENGTH, PLACES = 2.0, 64
-"""Places of a new table for each member of the largest set that is expected, and beside."""
+"""Places of a new table: per member of the expected largest set, and in addition."""
 
 SPREAD = 1.2
-"""How many times as large as the largest was relative to the mean it may become."""
+"""Factor by which the ratio of the largest set to the mean may grow."""
 
 FULL = 0.75
-"""Share of its places that a table may be expected to need."""
+"""Largest expected load factor of a table."""
 
 LENGTHEN = 1.25
-"""How many times as long as before tables become at least when they stay in the same memory."""
+"""Least factor by which tables grow when they stay in the same memory."""
 
 LONGEST = 2
-"""How many times as long as new ones they may become then."""
+"""Most factor relative to newly made tables when they stay in the same memory."""
 
 ASIDE = 1 << 22
-"""Places of tables that are copied to be moved at once, at most, unless a few tables have more."""
+"""Most places of tables that are copied aside and moved at once, unless a few tables have more."""
 
 FEW, SET_BYTES = 64, 45
-"""Sets that the arrays have room for at first, and device memory for a set beside its table; two of the arrays are
-shared by all collections, and may be twice as long as there are sets."""
+"""Initial room of the arrays in sets, and device memory of a set besides its table. Two of the arrays are shared by
+all collections; they may be twice as long as the number of sets."""
 
 ADD_BLOCK = 128
-"""Threads of a block that draws the roots of a set; more where there are few sets."""
+"""Threads of a block that draws the roots of a set; more if there are few sets."""
 
 
 class CudaSets:
-    """A collection on the current GPU; set r is table r.
+    """A collection on the current GPU; set r is in table r.
 
-    Tables are equally long: twice as long as the largest set is expected to be when they are made. When sets grow
-    beyond that they become longer in the same memory, as there are fewer sets the larger these are; or others are made,
-    and the members move if there is room for both.
+    All tables have the same length: twice the expected size of the largest set when they are made. When sets outgrow
+    the tables there are usually fewer sets, and the tables are lengthened in the same memory. Otherwise new tables are
+    made; members are moved there if there is room for both.
 
     Parameters
     ----------
@@ -67,11 +67,11 @@ class CudaSets:
         As for :class:`gpukit.merit.sets.CpuSets`.
     seed : int
     raw : bool
-        Leave LT weights as they are.
+        Keep LT weights unchanged.
     share : float
-        Of the memory for the members of all collections.
+        Share of the memory for the members of all collections.
     owner : bool
-        Whether this is the collection which tells the state who died, and whose memory includes the state's.
+        Whether this collection reports deaths to the state and includes the state in its memory.
     """
 
     has_history = False
@@ -95,7 +95,7 @@ class CudaSets:
 
     @property
     def probes(self) -> int:
-        """Vertices whose in-edges were drawn, in all."""
+        """Total number of vertices whose in-edges were drawn."""
         return self._probes + int(self._control.host()[kernels.PROBES])
 
     def memory(self) -> int:
@@ -104,23 +104,23 @@ class CudaSets:
         return self._most_bytes + (self.state.bytes() if self.owner else 0)
 
     def planned(self) -> int:
-        """Return the bytes of device memory that the budget planned for, at most."""
+        """Return the most bytes of device memory that the budget planned for."""
         return self._planned + (self.state.planned if self.owner else 0)
 
     def _bytes(self) -> int:
-        """Return the bytes of device memory taken now, without what collections share."""
+        """Return the bytes of device memory taken now, without the memory shared by collections."""
         return total_bytes(
             self._sizes, self._roots, self._cursors, self._seen, self._few, self._many, self._part_of, self._pool
         )
 
     def restart(self, first: int) -> None:
-        """Forget all sets; the next ones have ids from ``first`` on."""
+        """Drop all sets; the next ones have ids from ``first`` on."""
         self.first, self.size, self._valid = first, 0, 0
         self._selected = self._known = 0
         self._drop_parts(0)
 
     def kill(self, vertices: np.ndarray, weakened: np.ndarray) -> None:
-        """Take note that vertices died: all sets must be looked at again, but for the seeds of the last selection."""
+        """Note that vertices died; all sets must be checked again, except for the seeds of the last selection."""
         self._valid = 0
         if not self.owner:
             return
@@ -133,12 +133,12 @@ class CudaSets:
         self.state.mark_dead(vertices, weakened, self.residual.living_in)
 
     def begin(self, size: int) -> None:
-        """Begin with :meth:`update`, unless tables are to become longer."""
+        """Start :meth:`update`, unless tables must become longer."""
         if self._expected <= FULL * self.table:
             self.update(size)
 
     def update(self, size: int) -> None:
-        """Make the sets below ``size`` that exist sets of the current round, and no others."""
+        """Bring the existing sets below ``size``, and no others, up to the current round."""
         low, high = self._valid, min(size, self.size)
         if high <= low:
             self._valid = high
@@ -151,7 +151,7 @@ class CudaSets:
         self._valid, self._known = high, 0
 
     def extend(self, size: int) -> None:
-        """Draw sets until there are ``size``; the others must be up to date."""
+        """Draw sets until there are ``size``; all existing sets must be up to date."""
         if size <= self.size:
             return
         check_ids(self.first, size)
@@ -161,7 +161,7 @@ class CudaSets:
         self.size = self._valid = size
 
     def redraw(self) -> None:
-        """Draw the valid sets again after they found no room; the others are gone."""
+        """Draw the valid sets again after an overflow; other sets are dropped."""
         control = self._control.host()
         self._probes += int(control[kernels.PROBES])
         self._control.array.fill(0)
@@ -175,14 +175,14 @@ class CudaSets:
         self.size = self._valid
 
     def _make_tables(self, size: int, *, again: bool = False, too_short: bool = False) -> bool:
-        """Make longer tables or more for ``size`` sets of this round if need be; return whether all sets are gone.
+        """Make longer or more tables for ``size`` sets of this round if needed; return whether all sets were dropped.
 
-        ``again``: make them in any case, and keep no set; ``too_short``: those that there are were.
+        ``again``: make tables in any case and keep no set; ``too_short``: the present tables overflowed.
 
         Raises
         ------
         DeviceError
-            If there is no room for them.
+            If there is no room for the tables.
         """
         more = size > len(self._part_of)
         for array in (self._sizes, self._roots, self._cursors, self._seen, self._few, self._many, self._part_of):
@@ -204,7 +204,7 @@ class CudaSets:
         kept = 0 if again or length < self.table else min(size, self.size)
         here = held // size
         if kept and LENGTHEN * self.table <= here and expected <= FULL * here:
-            # Longer still, while there is room for a few more sets: so they are moved less often.
+            # Tables become even longer if there stays room for a quarter more sets; so they are moved less often.
             length = max(min(length, here), min(LONGEST * length, held // (size + size // 4)))
             self._lengthen(kept, length)
         else:
@@ -216,14 +216,15 @@ class CudaSets:
 
     @property
     def _expected(self) -> float:
-        """Members that the largest set of this round is expected to have."""
+        """Expected members of the largest set of this round."""
         living = self.residual.living
         return min(self._largest * min(float(living), (living / self.residual.eta + 1) * self._reach), living)
 
     def _lengthen(self, kept: int, length: int) -> None:
-        """Move the first sets to longer tables in the same memory, the last ones first.
+        """Move the first ``kept`` sets to longer tables in the same memory, the last ones first.
 
-        Those go together whose new tables begin where the old ones of all of them end; the first few from a copy.
+        A step moves the sets whose new tables begin beyond all remaining old tables. The first few sets move from a
+        copy.
         """
         old, entries = self.table, self._pool.array
         aside = min(kept * old, max(ASIDE, int(LENGTHEN / (LENGTHEN - 1)) * old))
@@ -238,9 +239,10 @@ class CudaSets:
             kept = first
 
     def _replace(self, kept: int, length: int, size: int, room: int) -> None:
-        """Make other tables of this length for so many sets and more, and move the first sets there.
+        """Make new tables of this length for at least ``size`` sets, and move the first ``kept`` sets there.
 
-        They take all the room for members that there is if it is not twice as much as they should take.
+        The tables normally have room for twice as many sets. They take all the memory for members if otherwise more
+        than half of it would be used.
         """
         old, old_length = self._pool, self.table
         if kept == 0:
@@ -256,11 +258,11 @@ class CudaSets:
             self._move(old, old_length, 0, kept)
 
     def _plan_tables(self, places: int) -> None:
-        """Take note of the memory that tables with so many places take."""
+        """Update the planned memory with tables of this many places."""
         self._planned = max(self._planned, 4 * places + SET_BYTES * len(self._seen))
 
     def _move(self, source: Buffer, old_length: int, low: int, high: int) -> None:
-        """Enter the members of the sets low … high - 1 of older tables in the present ones (:func:`move_sets`)."""
+        """Insert the members of the sets low … high - 1 from old tables into the present ones (:func:`move_sets`)."""
         self._pool.array[low * self.table : high * self.table].fill(kernels.EMPTY)
         launch(kernels.move_sets, self._grid((high - low) * -(-old_length // kernels.PIECE)), self._threads(256),
             source.view, old_length, low, high, self._tables, self._control.view,
@@ -277,7 +279,7 @@ class CudaSets:
         return kernels.Queues(self._few.view, self._many.view, self.state.waiting.view)
 
     def _grid(self, work: int) -> int:
-        """Return how many blocks share so many pieces of work."""
+        """Return the number of blocks for ``work`` pieces of work."""
         return 1 if xp is np else min(work, resident_blocks(search_cuda.BLOCK, 32))
 
     def _threads(self, block: int) -> int:
@@ -293,7 +295,7 @@ class CudaSets:
         return kernels.Tally(self.state.parts.view, self._part_of.view, self._control.view)
 
     def _update_tables(self, low: int, high: int) -> None:
-        """Look which of the sets low … high - 1 changed, and make them sets of this round."""
+        """Find the changed sets among low … high - 1, and bring them up to this round."""
         state, sets = self.state, high - low
         launch(kernels.discover, self._grid(-(-sets // kernels.BATCH)), self._threads(256),
             state.edges,
@@ -304,7 +306,7 @@ class CudaSets:
         )  # fmt: skip
         many, roots, counted = -1, self._roots_of(sets), None
         if self._passes(roots) > 1:
-            # Not all roots may find room at a time: the host has to know how many there are.
+            # The roots may not all fit in the queue at once, so the host must know their number.
             counted = begin_to_read(self._control.array[kernels.MANY : kernels.QUEUED])
         launch(search_cuda.add_few_roots, self._grid(-(-sets // search_cuda.BLOCK)), self._threads(search_cuda.BLOCK),
             self._remaining, self.key, self.first, self._tables, self._queues, self._tally,
@@ -320,18 +322,18 @@ class CudaSets:
         self._search(high - low, self._roots_of(high - low))
 
     def _roots_of(self, sets: int) -> int:
-        """Return how many roots so many sets have at most."""
+        """Return the most roots of ``sets`` sets."""
         return sets * (1 + self.residual.living // self.residual.eta)
 
     def _passes(self, roots: int) -> int:
-        """Return in how many passes so many roots are drawn: half of the queue is for those of one.
+        """Return the number of passes for drawing ``roots`` roots; a pass uses half of the queue for roots.
 
-        Other members seldom wait there. More passes after they did.
+        Other members seldom fill the rest. After an overflow of the queue there are more passes.
         """
         return max(1, int(-(-2 * roots // self.state.waiting.array.shape[1]) / self._at_once))
 
     def _search(self, many: int, roots: int) -> None:
-        """Add so many roots at most to the sets listed in ``many`` (-1: all), and what reaches all that waits."""
+        """Add the missing roots of the sets in ``many`` (-1: all), and search from all waiting members."""
         passes = min(self._passes(roots), max(1, many))
         borders = [many * pass_ // passes for pass_ in range(passes)] + [many]
         for begin, end in pairwise(borders):
@@ -378,22 +380,22 @@ class CudaSets:
         return cover_cuda.StoredSets(self._pool.view, self.table, self._sizes.view)
 
     def _note_members(self, members: int) -> None:
-        """Take note of how many members the valid sets have together."""
+        """Record the total number of members of the valid sets."""
         self._members, self.peak_members = members, max(self.peak_members, members)
         self._reach = max(1.0, members / self._valid / (self.residual.living / self.residual.eta))
 
     def _counts(self, counted: int) -> Any:
-        """Return in how many sets of some parts, a bit each, every vertex is."""
+        """Return the number of sets that hold each vertex, over the parts given as bits."""
         return sum(self.state.parts.array[part] for part in range(kernels.PARTS) if counted >> part & 1)
 
     def _count_valid(self) -> int:
-        """Return which parts are the valid sets, a bit for each."""
+        """Return the parts that make up the valid sets, as bits."""
         if self._valid not in [end for end, _ in self._parts]:
             self._cut_parts(self._valid)
         return sum(1 << part for end, part in self._parts if end <= self._valid)
 
     def _cut_parts(self, size: int) -> None:
-        """Let a part end at a set: the one that it is in is cut in two, of which the smaller is counted anew."""
+        """Make a part end at set ``size``: cut its part in two, and count the smaller piece again."""
         if len(self._parts) == kernels.PARTS:
             self._join_parts(size)
         free = min(set(range(kernels.PARTS)) - {part for _, part in self._parts})
@@ -414,7 +416,7 @@ class CudaSets:
         self._parts[place : place + 1] = pieces
 
     def _join_parts(self, size: int) -> None:
-        """Make one part of the first two or the last two: those whose border is farther from a set."""
+        """Join the first two or the last two parts, whichever border is farther from set ``size``."""
         last = len(self._parts) - 2
         place = 0 if abs(self._parts[0][0] - size) > abs(self._parts[last][0] - size) else last
         (end, part), (_, other) = self._parts[place : place + 2]
@@ -429,12 +431,12 @@ class CudaSets:
         )  # fmt: skip
 
     def _drop_parts(self, kept: int) -> None:
-        """Let the sets from number ``kept`` on be counted no more, nor others of the part that this lies in."""
+        """Stop counting the sets from ``kept`` on, and all sets of a part that extends beyond it."""
         self._parts = [(end, part) for end, part in self._parts if end <= kept]
         self._part_of.array[self._parts[-1][0] if self._parts else 0 :] = kernels.UNCOUNTED
 
     def export(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return offsets (int64) and members (int32) of the valid sets, members of a set ascending."""
+        """Return offsets (int64) and members (int32) of the valid sets; the members of a set ascend."""
         pool, sets = self._pool.host(self._valid * self.table).reshape(self._valid, self.table), []
         for held in pool:
             found = held[(held != kernels.EMPTY) & (held != kernels.GONE)]
@@ -443,7 +445,7 @@ class CudaSets:
 
 
 def _threads_for(sets: int) -> int:
-    """Return how many threads a block that draws the roots of a set has, so that few sets keep the GPU busy, too."""
+    """Return the threads of a block that draws the roots of a set; more for few sets, to keep the GPU busy."""
     block, threads = search_cuda.BLOCK, ADD_BLOCK
     resident = 0 if xp is np else block * resident_blocks(block, search_cuda.REGISTERS)
     while threads < search_cuda.MAX_BLOCK and 2 * threads * sets <= resident:

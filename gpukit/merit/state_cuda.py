@@ -1,4 +1,4 @@
-"""What the collections of a campaign share on a GPU, and how a selection is launched."""
+"""GPU state shared by the collections of a campaign, and the launch of a selection."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,20 +18,20 @@ from gpukit.worlds.graph_cuda import DeviceGraph
 from gpukit.worlds.reverse import Reverse
 
 SHARE, SEARCH_SHARE = 0.7, 0.08
-"""Shares of the free memory that the members of all collections, and the queues of searches, may take."""
+"""Shares of the free memory for the members of all collections, and for the queues of searches."""
 
 COVERED = 1 << 22
-"""Sets that the list of those which a seed covers has room for at first."""
+"""Initial room of the list of sets that a seed covers."""
 
 WAITING, WAITING_FEW, WAITING_EACH = 1 << 25, 1 << 20, 64
-"""Members that may wait for a search: at most, on any graph, and beyond these for each vertex."""
+"""Members that may wait for a search: the most, a base for any graph, and an addition per vertex."""
 
 FEW_MEMBERS = 1 << 26
-"""Members of all sets below which a selection does with half as many blocks: each goes through all candidates."""
+"""If all sets have fewer members, a selection uses half as many blocks, because each block reads all candidates."""
 
 
 class DeviceState:
-    """What the two collections of a campaign share on a GPU: graph, residual graph, queues, working space.
+    """GPU state shared by the two collections of a campaign: graph, residual graph, queues, working space.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class DeviceState:
     planned : int
         Bytes that the budget planned for.
     set_memory : int
-        Bytes that the members of all collections may take.
+        Bytes available to the members of all collections.
     """
 
     def __init__(self, reverse: Reverse, residual: Residual) -> None:
@@ -70,19 +70,19 @@ class DeviceState:
         )  # fmt: skip
 
     def _plan_searches(self, n: int, free: int) -> dict[str, int]:
-        """Return the bytes that searches need, by name."""
+        """Return the bytes of search memory, by name."""
         wanted = 4 * n if xp is np else min(WAITING, WAITING_FEW + WAITING_EACH * n, int(SEARCH_SHARE * free) // 16)
-        self._capacity = max(n, wanted)  # all that waits may be members of one set
+        self._capacity = max(n, wanted)  # all waiting entries may be members of one set
         return {"queues": 16 * self._capacity, "counts": 4 * hashed_cuda.PARTS * n}
 
     def _make_searches(self, n: int) -> None:
-        """Make what :meth:`_plan_searches` planned for."""
+        """Allocate the arrays that :meth:`_plan_searches` planned for."""
         self.waiting = Buffer((2, self._capacity), np.int64)
         self.parts = Buffer((hashed_cuda.PARTS, n), np.int32)
         self.deaths, self.died = Buffer(64, np.int32), 0
 
     def mark_dead(self, vertices: np.ndarray, weakened: np.ndarray, living_in: np.ndarray) -> None:
-        """Mark vertices as dead, and note how many living in-neighbours those that lost one still have."""
+        """Mark vertices as dead, and update the living in-neighbour counts of the vertices that lost one."""
         before, self.died = self.died, self.died + len(vertices)
         self.deaths.reserve(self.died, before)
         self.deaths.write(before, vertices)
@@ -93,7 +93,7 @@ class DeviceState:
         self.weaken(weakened, living_in)
 
     def weaken(self, weakened: np.ndarray, living_in: np.ndarray) -> None:
-        """Note how many living in-neighbours vertices that lost one still have."""
+        """Update the living in-neighbour counts of vertices that lost one."""
         if len(weakened):
             self.living_in.array[xp.asarray(weakened)] = xp.asarray(living_in[weakened])
 
@@ -106,14 +106,14 @@ class DeviceState:
         ----------
         kernel : Kernel
         sets : tuple
-            Its arguments before ``costs``: the collection and the judging one.
+            The kernel's arguments before ``costs``: the collection and the judging one.
         costs : int64 array, shape (n,)
         b : int
-            Seeds at most.
+            Most seeds.
         counts : View
-            Occurrences of the vertices, as the kernel takes them.
+            Occurrences of the vertices, in the form of the kernel.
         members : int
-            How many members the sets had together when they were counted last.
+            Total members of the sets at their last count.
         """
         if self._costs_of is not costs:
             self.costs.array[:] = xp.asarray(costs.astype(np.int32))
@@ -142,7 +142,7 @@ class DeviceState:
         )  # fmt: skip
 
     def bytes(self) -> int:
-        """Return the device memory taken."""
+        """Return the bytes of device memory taken."""
         g = self.graph
         return total_bytes(
             g.rows, g.indptr, g.indices, g.accept, g.thresholds, g.lt_prefix, self.dead, self.living_in, self.work,
@@ -151,14 +151,14 @@ class DeviceState:
 
     @property
     def _searches(self) -> tuple[Buffer, ...]:
-        """What searches take."""
+        """The arrays of searches."""
         return self.waiting, self.parts, self.deaths
 
 
 def selection_of(
     result: np.ndarray, b: int, costs: np.ndarray, judged: bool, counts: Callable[[], np.ndarray]
 ) -> Selection:
-    """Return the selection that :meth:`DeviceState.select` found; ``counts`` returns the counts of all vertices."""
+    """Return the selection in a result of :meth:`DeviceState.select`; ``counts`` returns the counts of all vertices."""
     chosen, start = int(result[cover_cuda.CHOSEN]), cover_cuda.RESULT
     seeds, gains = result[start : start + chosen].astype(np.int32), result[start + b : start + b + chosen].copy()
     known = int(result[cover_cuda.FOUND])
@@ -176,5 +176,5 @@ def _graph_bytes(reverse: Reverse) -> int:
 
 
 def total_bytes(*buffers: Buffer) -> int:
-    """Return the bytes that arrays of the device take."""
+    """Return the total bytes of device arrays."""
     return sum(int(one.array.nbytes) for one in buffers)

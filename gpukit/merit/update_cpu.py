@@ -1,8 +1,8 @@
-"""mRR sets on the CPU (Numba): generation and update of a segment. ``search_cuda.py`` makes the same sets on GPUs.
+"""mRR sets on the CPU (Numba): draw and update the sets of a segment. ``search_cuda.py`` makes equal sets on GPUs.
 
-The sets of a segment lie in one arena in the order they were written; a set that changes is written again at the end,
-clean sets stay where they are. The members of a set, in the order of discovery, are the queue of its own search. Who is
-dead, or in the set already, stands in one stamp a vertex.
+The sets of a segment lie in one arena, in the order in which they were written. A changed set is written again at the
+end; clean sets stay in place. The members of a set, in order of discovery, are the queue of its search. One stamp per
+vertex says whether the vertex is dead or already in the set.
 """
 
 from collections import namedtuple
@@ -21,14 +21,14 @@ DEAD = 2**31 - 1
 """Stamp of a dead vertex."""
 
 CALLS = 64
-"""Philox calls of a root sequence made together."""
+"""Philox calls of a root sequence made at a time."""
 
 PROBES, POLLUTED, EXTENDED = 0, 1, 2
-"""Places in ``facts``: vertices whose in-edges were drawn, sets drawn again, sets that got further roots."""
+"""Places in ``facts``: vertices whose in-edges were drawn, sets drawn again, sets that gained roots."""
 
 
 class Scratch(namedtuple("Scratch", "words starts child live")):
-    """The working space of a worker: nine rows of words, and places of live edges, of a group of members and of one."""
+    """Working space of a worker: nine rows of words, row starts and live edges of a group, live edges of a row."""
 
 
 def make_scratch() -> Scratch:
@@ -39,7 +39,7 @@ def make_scratch() -> Scratch:
 
 @njit
 def _draw_calls(first, sample_low, high, seed, w0, w1, w2, w3, size):
-    """Fill ``w0`` … ``w3`` with the draws first … of a root sequence; a loop of its own, so that it vectorises."""
+    """Fill ``w0`` … ``w3`` with the draws first … of a root sequence; a separate loop, so that it vectorises."""
     k0, k1 = uint32(seed & uint64(0xFFFFFFFF)), uint32(seed >> uint64(32))
     for j in range(size):
         w0[j], w1[j], w2[j], w3[j] = philox4x32(uint32(first + j), uint32(SEQUENCE), sample_low, high, k0, k1)
@@ -49,9 +49,9 @@ def _draw_calls(first, sample_low, high, seed, w0, w1, w2, w3, size):
 def add_roots(arena, begin, roots, tail, wanted, cursor, n, key, sample, visited, stamp, words):
     """Continue the root sequence of a set until it has ``wanted`` roots; return the new tail and place in the sequence.
 
-    The set is ``arena[begin:tail]``; its first ``roots`` members are roots, stamped ``stamp + 1``, the others are
-    stamped ``stamp``. Roots from outside go to the tail, members that become roots to the front. ``cursor`` counts the
-    words of the sequence that were used.
+    The set is ``arena[begin:tail]``. Its first ``roots`` members are roots, stamped ``stamp + 1``; all other members
+    are stamped ``stamp``. New roots from outside are appended at the tail; members that become roots move to the front.
+    ``cursor`` counts the used words of the sequence.
     """
     low, high = uint32(uint64(sample) & uint64(0xFFFFFFFF)), counter_word(sample, key.root_tag)
     size, outside = tail - begin, int64(0)
@@ -84,7 +84,8 @@ def add_roots(arena, begin, roots, tail, wanted, cursor, n, key, sample, visited
 def probe(edges, remaining, key, sample, arena, head, tail, visited, stamp, scratch):
     """Append all unstamped vertices that reach ``arena[head:tail]`` (procedure Probe); return the new tail.
 
-    Afterwards these and all that was appended are stamped ``stamp``, and no unstamped vertex has a live edge to one.
+    Afterwards these vertices and all appended ones are stamped ``stamp``, and no unstamped vertex has a live edge to
+    one of them.
     """
     words, starts, child, live = scratch
     vertex, low, high = words[0], words[1], words[2]
@@ -97,7 +98,7 @@ def probe(edges, remaining, key, sample, arena, head, tail, visited, stamp, scra
     low[:filled] = uint32(uint64(sample) & uint64(0xFFFFFFFF))
     high[:filled] = counter_word(sample, key.tag)
     while head < tail:
-        # The next members of the queue: their rows, and the first draw of each.
+        # Read the rows and the first draw of the next members of the queue.
         size = min(GROUP, tail - head)
         if size > filled:
             low[:] = low[0]
@@ -108,7 +109,7 @@ def probe(edges, remaining, key, sample, arena, head, tail, visited, stamp, scra
             vertex[j] = v
             starts[j], lengths[j], metas[j] = rows[v, 0], rows[v, 1], rows[v, 2]
         draw_group(vertex, low, high, key.seed, w0, w1, w2, w3, size)
-        # Their live edges, by number.
+        # Find the numbers of their live edges.
         kids = 0
         for j in range(size):
             start, length = starts[j], lengths[j]
@@ -132,7 +133,7 @@ def probe(edges, remaining, key, sample, arena, head, tail, visited, stamp, scra
                     for c in range(found):
                         child[kids + c] = start + int64(live[c])
                 kids += found
-        # Their tails: all are loaded before the stamp of any.
+        # Load the tails of all edges before testing any stamp.
         for c in range(kids):
             child[c] = indices[uint64(child[c])]
         for c in range(kids):
@@ -141,7 +142,7 @@ def probe(edges, remaining, key, sample, arena, head, tail, visited, stamp, scra
                 visited[u] = stamp
                 arena[tail] = u
                 tail += 1
-        # Under IC, the further rows of those that have any.
+        # Under IC, read the further rows of members with several rows.
         if multirow and edges.lt_kind < 0:
             for j in range(size):
                 row, base = int64(rows[vertex[j], 3]), 0
@@ -174,7 +175,7 @@ def is_clean(arena, start, size, dead):
 
 @njit
 def finish_set(sets, j, arena, start, known, head, tail, wanted, cursor):
-    """Move the ``wanted - known`` roots that were appended at ``head`` to the others, and note the set."""
+    """Move the ``wanted - known`` roots appended at ``head`` to the front, and store the set's metadata."""
     for i in range(wanted - known):
         arena[head + i], arena[start + known + i] = arena[start + known + i], arena[head + i]
     sets.starts[j], sets.sizes[j], sets.roots[j], sets.cursors[j] = start, tail - start, wanted, cursor
@@ -182,11 +183,11 @@ def finish_set(sets, j, arena, start, known, head, tail, wanted, cursor):
 
 @njit
 def update_sets(edges, remaining, key, span, sets, arena, tail, visited, stamp, facts, scratch):
-    """Make the sets begin … end - 1 of a segment sets of the current round (algorithms 2 and 5).
+    """Bring the sets begin … end - 1 of a segment up to the current round (algorithms 2 and 5).
 
-    A clean set whose number of roots is unchanged is only read. A clean one with further roots is searched from these
-    alone. A polluted one is searched again from all of its roots: with the same coins, so that it becomes the set that
-    a fresh draw of the same id would give.
+    A clean set with an unchanged number of roots is only read. A clean set with further roots is searched from these
+    alone. A polluted set is searched again from all its roots, with the same coins; it becomes the set that a fresh
+    draw of the same id would give.
 
     Parameters
     ----------
@@ -196,19 +197,19 @@ def update_sets(edges, remaining, key, span, sets, arena, tail, visited, stamp, 
     span : Span
     sets : Sets
     arena : int32 array
-        Members; written from ``tail`` on. Room for 2 · living members is needed for a set.
+        Members; written from ``tail`` on. A set needs room for 2 · living members.
     visited : int32 array, shape (n,)
-        ``DEAD`` for dead vertices, else the stamp of the last set that had the vertex.
+        ``DEAD`` for dead vertices; otherwise the stamp of the last set that held the vertex.
     stamp : int
-        Larger than any stamp in use; two are used for a set.
+        Larger than any stamp in use; a set uses two.
     facts : int64 array, shape (3,)
-        Counters, increased.
+        Counters, incremented.
     scratch : Scratch
 
     Returns
     -------
     next, tail, stamp : int
-        The first set not done (``end``, or earlier if the arena is too short), and the new tail and stamp.
+        The first set that is not done (``end``, or less if the arena is too short), and the new tail and stamp.
     """
     n, words = len(remaining.dead), scratch.words
     for j in range(span.begin, span.end):
@@ -231,11 +232,11 @@ def update_sets(edges, remaining, key, span, sets, arena, tail, visited, stamp, 
                     visited[uint32(old[i])] = stamp + int64(i < known)
             else:
                 facts[POLLUTED] += 1
-        # Lines 13 to 16 and 21 to 25: the roots it lacks, which are all of those of a new or a polluted set.
+        # Lines 13 to 16 and 21 to 25: draw the missing roots; a new or polluted set lacks all.
         head = tail + size
         last, cursor = add_roots(arena, tail, known, head, wanted, cursor, n, key, sample, visited, stamp, words)
         known = wanted - (last - head)
-        # Lines 17 and 26: what reaches the roots from outside.
+        # Lines 17 and 26: search from the roots that came from outside.
         last = probe(edges, remaining, key, sample, arena, head, last, visited, stamp, scratch)
         facts[PROBES] += last - head
         stamp += 2
@@ -247,7 +248,7 @@ def update_sets(edges, remaining, key, span, sets, arena, tail, visited, stamp, 
 
 @njit
 def compact(starts, sizes, order, arena):
-    """Move the sets of an arena, in the order in which they lie there, end to end to its beginning; return its tail."""
+    """Move the sets of an arena to its beginning, packed and in order of their places; return the new tail."""
     tail = int64(0)
     for j in order:
         start = starts[j]

@@ -1,4 +1,4 @@
-"""The hidden world: what seeds activate. Only a world knows it; the policy sees the vertices that it reports."""
+"""The hidden world, which decides what seeds activate. The policy sees only the vertices that the world reports."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -15,17 +15,17 @@ from gpukit.worlds.rule import word_of
 
 
 class World(Protocol):
-    """Answers what a batch activates, given all that was activated before."""
+    """Decides what a batch activates, given all earlier activations."""
 
     def diffuse(self, seeds: np.ndarray) -> np.ndarray:
-        """Return the newly activated vertices (int32, ascending), the seeds among them."""
+        """Return the newly activated vertices (int32, ascending), seeds included."""
 
 
 @njit
 def _cascade(indptr, indices, of_edges, of_heads, seed, tag, world, active, queue, tail):
-    """Let ``queue[:tail]`` activate others under IC; return the new tail. Coins are keyed by the source vertex.
+    """Let ``queue[:tail]`` activate other vertices under IC; return the new tail. Coins are keyed by the source vertex.
 
-    Probabilities, minus one, are those of edges, or where there are none, of all edges to a head.
+    Stored probabilities are minus one. They are per edge; if ``of_edges`` is empty, per head.
     """
     head = 0
     while head < tail:
@@ -47,7 +47,7 @@ def _cascade(indptr, indices, of_edges, of_heads, seed, tag, world, active, queu
 
 @njit
 def _thresholds(indptr, indices, weights, scales, seed, tag, world, active, reached, queue, tail):
-    """Let ``queue[:tail]`` activate others under LT; return the new tail. Thresholds are keyed by the vertex."""
+    """Let ``queue[:tail]`` activate other vertices under LT; return the new tail. Thresholds are keyed by vertex."""
     head = 0
     while head < tail:
         u = queue[head]
@@ -77,11 +77,11 @@ class SimulatedWorld:
     seed : int
         The user's seed, in [0, 2**64).
     number : int
-        Which world, in [0, 2**48).
+        Number of the world, in [0, 2**48).
 
     Notes
     -----
-    It remembers who is active, and so serves one campaign.
+    It remembers the active vertices, so it serves one campaign.
     """
 
     def __init__(self, graph: Graph, model: str, seed: int, number: int = 0) -> None:
@@ -91,7 +91,7 @@ class SimulatedWorld:
         self._model = model
         if model == "ic":
             none = np.zeros(0, np.uint32)
-            # Of all edges' words, which take 0.1 s to look up for 6 M edges, a campaign needs few.
+            # Expanding the words to all edges takes 0.1 s for 6 M edges, and a campaign needs few of them.
             listed = graph.probabilities is not None
             self._words = (graph.probabilities, none) if listed else (none, head_probabilities(graph))
         else:
@@ -99,12 +99,12 @@ class SimulatedWorld:
             self._reached = np.zeros(graph.n, np.int64)
 
     def diffuse(self, seeds: np.ndarray) -> np.ndarray:
-        """Return the newly activated vertices (int32, ascending), the seeds among them.
+        """Return the newly activated vertices (int32, ascending), seeds included.
 
         Raises
         ------
         InputError
-            If a seed is active already, as where another campaign ran in this world.
+            If a seed is already active, for example because another campaign ran in this world.
         """
         if self._active[seeds].any():
             raise InputError("a seed is active in this world already; make a new world for each campaign")
@@ -120,7 +120,7 @@ class SimulatedWorld:
 
 
 class ReplayedWorld:
-    """A campaign observed before: round i activates what the i-th record says.
+    """A replay of an observed campaign: round i activates the vertices of the i-th record.
 
     Parameters
     ----------
