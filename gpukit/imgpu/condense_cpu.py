@@ -1,14 +1,14 @@
-"""From the live arcs of a world to its strongly connected components (CPU)."""
+"""Strongly connected components of a world's live arcs (CPU)."""
 
 from gpukit.device.compiled import njit
 
 
 @njit
 def condense(world, tails, slots):
-    """Find the strongly connected components of what is not gone; return how many have out-arcs of their own.
+    """Find the strongly connected components of slots that are not gone; return the number with out-arcs.
 
-    Algorithm 2, line 6, by Tarjan's algorithm with an explicit stack: components come after all that they reach. Slots
-    without out-arcs are components of one each and are not listed.
+    Algorithm 2, line 6, by Tarjan's algorithm with an explicit stack. A component comes after all components that it
+    reaches. Slots without out-arcs are components of their own and are not listed.
     """
     comp, weight, low, visit, cursor = world.comp, world.weight, world.low, world.visit, world.cursor
     row, heads, gone, stack, frames = world.row, world.heads, world.gone, world.stack, world.frames

@@ -1,4 +1,4 @@
-"""From world ids to sums over worlds, one world at a time (CPU)."""
+"""Sums over worlds, given their ids; one world at a time (CPU)."""
 
 import numpy as np
 
@@ -11,9 +11,9 @@ from gpukit.imgpu.world_cpu import forget_slots, open_world
 
 @njit
 def _reach_in(arcs, seed, id_, seeds, split, world, labels):
-    """Draw a world and find what each slot reaches beyond the seeds' reach (Algorithm 2, lines 5 to 10).
+    """Draw a world and compute the reach of each slot, without the seeds' reach (Algorithm 2, lines 5 to 10).
 
-    Returns (tails, slots): the reach of slot s is ``labels.reach[world.comp[s]]`` where it is not ``gone``.
+    Returns (tails, slots). The reach of slot s is ``labels.reach[world.comp[s]]`` if s is not ``gone``.
     """
     tails, slots, _ = open_world(arcs, seed, id_, seeds, world)
     if arcs.paired:
@@ -26,7 +26,7 @@ def _reach_in(arcs, seed, id_, seeds, split, world, labels):
 
 @njit
 def add_gains(world, labels, tails, slots, gains):
-    """Add what each vertex of a world reaches, itself left out, to ``gains``; a vertex that is gone counts -1."""
+    """Add the reach of each vertex of a world, itself excluded, to ``gains``; a vertex that is gone counts -1."""
     for s in range(tails):
         if world.gone[s] == 0:
             gains[world.vertex[s]] += labels.reach[world.comp[s]] - 1
@@ -45,9 +45,9 @@ def sum_gains(arcs, seed, first, count, seeds, split, world, labels, gains):
 
 @njit
 def keep(arcs, seed, first, count, split, world, labels, means, gains):
-    """Draw worlds, add the gains of all vertices, and return the worlds end to end (:class:`fixed_cpu.Store`).
+    """Draw worlds, add the gains of all vertices, and return the worlds as a store (:func:`fixed_cpu.make_store`).
 
-    ``means`` are the slots and arcs to expect of a world.
+    ``means``: expected slots and arcs of a world.
     """
     store = make_store(count, means)
     seeds = np.empty(0, np.int64)
@@ -61,7 +61,7 @@ def keep(arcs, seed, first, count, split, world, labels, means, gains):
 
 @njit
 def count_reached(arcs, seed, first, seeds, world, values):
-    """Write how many vertices the seeds reach in worlds first … to ``values``."""
+    """Write the number of vertices that the seeds reach in each of the worlds from ``first`` on to ``values``."""
     for i in range(len(values)):
         _, slots, values[i] = open_world(arcs, seed, first + i, seeds, world)
         forget_slots(world, slots)

@@ -1,10 +1,10 @@
-"""Kernels that go from world ids to sums over worlds, a block per world: the functions of ``count_cpu.py``.
+"""Kernels that compute sums over worlds from world ids, one block per world: the functions of ``count_cpu.py``.
 
-Each kernel is there twice, for worlds in shared memory and for larger ones in global memory, and both run the same
-device function. Shared memory stays because it makes what ``imgpu run`` does with fixed worlds more than 1.5 times as
-fast: at Amazon's size, on an H100, worlds and selection took 509 ms in global memory and 259 ms in shared memory
-(``imgpu-h100-shared.json``), and drawing, counting and keeping worlds took 206 ms with the same search in global memory
-and 96 ms in shared memory, on an H200. All that a block adds to are integers.
+Each kernel exists twice: for worlds in shared memory, and for larger ones in global memory. Both run the same device
+function. Shared memory stays because it makes ``imgpu run`` with fixed worlds more than 1.5 times as fast. At Amazon's
+size on an H100, worlds and selection took 509 ms in global memory and 259 ms in shared memory
+(``imgpu-h100-shared.json``). On an H200, drawing, counting and keeping worlds with the same search took 206 ms in
+global memory and 96 ms in shared memory. Blocks add only integers, so the order of additions does not matter.
 """
 
 from typing import Any, NamedTuple
@@ -19,19 +19,21 @@ from gpukit.imgpu.world import Arcs
 from gpukit.imgpu.world_cuda import COMPONENT, COUNTERS, GONE, MAX_THREADS, PLACED, SIZE, SUM, TICKET, VERTEX, Fit, at
 
 SHARED_REGISTERS, REGISTERS = 64, 80
-"""Registers that a thread may take, with worlds in shared and in global memory.
+"""Most registers of a thread, with worlds in shared and in global memory.
 
-With 64, two blocks of 512 threads are on a multiprocessor, as many as it has shared memory for at Amazon's size. In
-global memory 64, 80 and 96 took 516, 476 and 513 ms there on an H100, with an earlier search
-(``imgpu-h100-searches.json``): with fewer, more values go to memory and back, with more, fewer worlds are under way.
+With 64 registers two blocks of 512 threads run on a multiprocessor; at Amazon's size shared memory has room for two. In
+global memory 64, 80 and 96 registers took 516, 476 and 513 ms there on an H100, with an earlier search
+(``imgpu-h100-searches.json``). Fewer registers spill more values to memory; more registers leave fewer concurrent
+worlds.
 """
 
 OVERFLOW, TAKEN, KEPT, WIDEST, CONTROL = range(5)
-"""Places in ``control``: a flag, worlds begun, slots << 32 | arcs that are kept, most slots of a world; its length."""
+"""Places in ``control``: an overflow flag, worlds begun, slots << 32 | arcs that are kept, most slots of a world;
+its length."""
 
 
 class Kept(NamedTuple):
-    """Where worlds are kept, end to end (:func:`gpukit.imgpu.fixed_cuda.Slots`); empty where they are not.
+    """Arrays of the kept worlds, packed end to end (:func:`gpukit.imgpu.fixed_cuda.Slots`); empty if none are kept.
 
     Attributes
     ----------
@@ -54,7 +56,7 @@ class Kept(NamedTuple):
 
 @device
 def _draw(arcs, seed, id_, seeds, world, partial, control):
-    """Draw a world and number its slots; return (live arcs, slots), no arcs and OVERFLOW where it has no room."""
+    """Draw a world and number its slots; return (live arcs, slots). On overflow set OVERFLOW and return (-1, 0)."""
     live = world_.draw(arcs, seed, id_, world)
     if live > world.cap // 2:
         if cuda.threadIdx.x == 0:
@@ -71,7 +73,7 @@ def _draw(arcs, seed, id_, seeds, world, partial, control):
 
 @device
 def _remove_reached(world, slots, seeds):
-    """Make GONE what the seeds reach, and return how many slots that is."""
+    """Mark all slots that the seeds reach as GONE, and return their number."""
     if len(seeds) == 0:
         return int32(0)
     if cuda.threadIdx.x == 0:
@@ -86,7 +88,7 @@ def _remove_reached(world, slots, seeds):
 
 @device
 def _keep_world(world, kept, ticket, arcs, slots, places, control):
-    """Append a world with rows to those that are kept, if it has room there; ``places`` is shared memory."""
+    """Append a world with rows to the kept worlds, or set OVERFLOW if there is no room; ``places`` is shared memory."""
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     if tid == 0:
         places[0] = cuda.atomic.add(control, KEPT, int64(slots) << 32 | arcs)
@@ -109,7 +111,7 @@ def _keep_world(world, kept, ticket, arcs, slots, places, control):
 
 @device
 def take_world(counters, control, count):
-    """Return the next world for the block, ``count`` if there is none. Two barriers."""
+    """Return the block's next world, or ``count`` if there is none. Two barriers."""
     if cuda.threadIdx.x == 0:
         counters[TICKET] = int32(min(cuda.atomic.add(control, TAKEN, int64(1)), int64(count)))
     cuda.syncthreads()
@@ -120,7 +122,7 @@ def take_world(counters, control, count):
 
 @device
 def _add_components(world, slots, gains):
-    """Add what each vertex of a paired world reaches, itself left out, to ``gains``; -1 for those that are gone."""
+    """Add the reach of each vertex of a paired world, itself excluded, to ``gains``; -1 for vertices that are gone."""
     for s in range(cuda.threadIdx.x, slots, cuda.blockDim.x):
         size = world.work[at(world, SIZE) + world.work[at(world, COMPONENT) + s]]
         cuda.atomic.add(gains, world.work[at(world, VERTEX) + s], int64(size - 1))
@@ -129,18 +131,18 @@ def _add_components(world, slots, gains):
 
 @device
 def _sum_gains(world, arcs, seed, first, count, seeds, gains, kept, control, partial, highest, found):
-    """Do what :func:`sum_gains` says; ``partial`` and ``highest`` are shared memory, ``found`` is local memory."""
+    """Body of :func:`sum_gains`; ``partial`` and ``highest`` are shared memory, ``found`` is local memory."""
     while True:
         ticket = take_world(world.counters, control, count)
         if ticket >= count:
             break
-        # Line 5: the live arcs, and local numbers for their vertices.
+        # Line 5: draw the live arcs, and number their vertices locally.
         live, slots = _draw(arcs, seed, first + ticket, seeds, world, partial, control)
         if live < 0:
             break
         paired = not world.packed and arcs.paired
         if paired:
-            # Line 6: reach is the size of a component. Worlds are kept as stars, which have the same.
+            # Line 6: reach is the size of a component. Worlds are kept as stars, which have the same components.
             world_.join_pairs(world, live, slots)
             _add_components(world, slots, gains)
             if len(kept.vertices) > 0:
@@ -150,7 +152,7 @@ def _sum_gains(world, arcs, seed, first, count, seeds, gains, kept, control, par
         if len(kept.vertices) > 0:
             _keep_world(world, kept, ticket, live, slots, highest, control)
         if not paired:
-            # Marginal reach: what the seeds reach is closed, so it can go. Then lines 7 to 11.
+            # Marginal reach: the seeds' reach is closed, so it can be removed. Then lines 7 to 11.
             _remove_reached(world, slots, seeds)
             search_cuda.add_gains(world, slots, live, world.work, at(world, VERTEX), gains, highest, found)
         cuda.syncthreads()
@@ -158,7 +160,7 @@ def _sum_gains(world, arcs, seed, first, count, seeds, gains, kept, control, par
 
 @device
 def _sum_gains_kept(world, kept, state, gains, control, highest, found):
-    """Do what :func:`sum_gains_kept` says; ``highest`` is shared memory, ``found`` is local memory."""
+    """Body of :func:`sum_gains_kept`; ``highest`` is shared memory, ``found`` is local memory."""
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     while True:
         ticket = take_world(world.counters, control, len(kept.worlds))
@@ -180,7 +182,7 @@ def _sum_gains_kept(world, kept, state, gains, control, highest, found):
 
 @device
 def _count_reached(world, arcs, seed, first, seeds, values, control, partial):
-    """Do what :func:`count_reached` says; ``partial`` is shared memory."""
+    """Body of :func:`count_reached`; ``partial`` is shared memory."""
     for i in range(cuda.blockIdx.x, len(values), cuda.gridDim.x):
         live, slots = _draw(arcs, seed, first + i, seeds, world, partial, control)
         if live < 0:
@@ -208,31 +210,31 @@ _reached = ARCS, "uint64", _int, _i32, _fit, _memory, _i64, _i64
 
 @kernel(_sum, max_registers=REGISTERS)
 def sum_gains(arcs, seed, first, count, seeds, fit, memory, gains, kept, control):
-    """Add the marginal reach of every vertex over worlds first … first + count - 1, less ``count``, to ``gains``.
+    """Add the marginal reach of every vertex over worlds first … first + count - 1, minus ``count``, to ``gains``.
 
-    Algorithm 2, lines 4 to 14: a block owns a world at a time and all its steps. Cost: some twenty passes over the
-    world's arcs or slots between barriers of the block, and its searches (``search_cuda.py``); one 64-bit atomic for
-    each slot.
+    Algorithm 2, lines 4 to 14. A block owns one world at a time and does all its steps. Cost: about twenty passes over
+    the world's arcs or slots between barriers of the block, its searches (``search_cuda.py``), and one 64-bit atomic
+    per slot.
 
     Parameters
     ----------
     arcs : Arcs
         The graph.
     seed, first, count
-        The worlds.
+        The user's seed, and the range of world ids.
     seeds : int32 array
-        Vertices whose reach counts no more.
+        Vertices whose reach is excluded.
     fit : Fit
-        What there is room for.
+        Room of a world, in slots and arcs.
     memory : Memory
         Working space.
     gains : int64 array, shape (n,)
-        Increased.
+        Incremented.
     kept : Kept
-        Where worlds are kept, if anywhere; then ``seeds`` must be empty.
+        Arrays for keeping the worlds; empty to keep none. With arrays, ``seeds`` must be empty.
     control : int64 array, shape (CONTROL,)
-        Zero at the start. ``OVERFLOW`` becomes 1 if a world did not fit into ``memory``, or what is kept into its
-        arrays: then nothing is of use.
+        Zero at the start. ``OVERFLOW`` becomes 1 if a world does not fit into ``memory``, or the kept worlds do not fit
+        into their arrays. Then all results are invalid.
     """
     counters = cuda.shared.array(COUNTERS, int32)
     partial = cuda.shared.array(MAX_THREADS, int32)
@@ -244,7 +246,7 @@ def sum_gains(arcs, seed, first, count, seeds, fit, memory, gains, kept, control
 
 @kernel(_sum, max_registers=SHARED_REGISTERS)
 def sum_gains_shared(arcs, seed, first, count, seeds, fit, memory, gains, kept, control):
-    """Do what :func:`sum_gains` does in shared memory; not for paired graphs.
+    """Like :func:`sum_gains`, in shared memory; not for paired graphs.
 
     A launch needs :func:`gpukit.imgpu.world_cuda.bytes_of` of shared memory.
     """
@@ -258,17 +260,17 @@ def sum_gains_shared(arcs, seed, first, count, seeds, fit, memory, gains, kept, 
 
 @kernel(_sum_kept, max_registers=REGISTERS)
 def sum_gains_kept(kept, state, fit, memory, gains, control):
-    """Add to ``gains`` what :func:`sum_gains` would for the worlds that are kept, which need not be drawn again.
+    """Add the sums of :func:`sum_gains` over the kept worlds to ``gains``, without drawing these again.
 
-    A block owns a world at a time. The graph must not be paired. Cost: a pass over slots and one over arcs to copy the
-    world, and its searches; one 64-bit atomic for each slot.
+    A block owns one world at a time. The graph must not be paired. Cost: a pass over slots and a pass over arcs to copy
+    the world, its searches, and one 64-bit atomic per slot.
 
     Parameters
     ----------
     kept : Kept
-        The worlds, all that ``worlds`` names; ``rows`` has one more element, the number of arcs.
+        The kept worlds; all in ``worlds`` are counted. ``rows`` has one more element, the number of arcs.
     state : int32 array
-        GONE of each slot that is kept.
+        GONE or 0 for each kept slot.
     fit, memory, gains, control
         As for :func:`sum_gains`; no world can be too large.
     """
@@ -281,7 +283,7 @@ def sum_gains_kept(kept, state, fit, memory, gains, control):
 
 @kernel(_sum_kept, max_registers=SHARED_REGISTERS)
 def sum_gains_kept_shared(kept, state, fit, memory, gains, control):
-    """Do what :func:`sum_gains_kept` does in shared memory."""
+    """Like :func:`sum_gains_kept`, in shared memory."""
     counters = cuda.shared.array(COUNTERS, int32)
     highest = cuda.shared.array(2, int64)
     found = cuda.local.array(ALONE, uint16)
@@ -291,10 +293,10 @@ def sum_gains_kept_shared(kept, state, fit, memory, gains, control):
 
 @kernel(_reached, max_registers=REGISTERS)
 def count_reached(arcs, seed, first, seeds, fit, memory, values, control):
-    """Write how many vertices the seeds reach in worlds first … to ``values`` (int64); a block owns a world at a time.
+    """Write the number of vertices that the seeds reach in each world from ``first`` on to ``values`` (int64).
 
-    Parameters are those of :func:`sum_gains`. Cost: drawing, five passes over the arcs, and one step of the block for
-    each step of the longest search.
+    A block owns one world at a time. Parameters are those of :func:`sum_gains`. Cost: drawing, five passes over the
+    arcs, and one step of the block for each step of the longest search.
     """
     counters = cuda.shared.array(COUNTERS, int32)
     partial = cuda.shared.array(MAX_THREADS, int32)
@@ -304,7 +306,7 @@ def count_reached(arcs, seed, first, seeds, fit, memory, values, control):
 
 @kernel(_reached, max_registers=SHARED_REGISTERS)
 def count_reached_shared(arcs, seed, first, seeds, fit, memory, values, control):
-    """Do what :func:`count_reached` does in shared memory; not for paired graphs."""
+    """Like :func:`count_reached`, in shared memory; not for paired graphs."""
     counters = cuda.shared.array(COUNTERS, int32)
     partial = cuda.shared.array(MAX_THREADS, int32)
     world = world_.in_shared_memory(fit, memory, counters)
@@ -312,7 +314,7 @@ def count_reached_shared(arcs, seed, first, seeds, fit, memory, values, control)
 
 
 class Counting(NamedTuple):
-    """The kernels that count worlds in one place."""
+    """The kernels for worlds in one kind of memory."""
 
     sum_gains: Any
     sum_gains_kept: Any

@@ -1,7 +1,7 @@
-"""Worlds that are kept, for a greedy choice over the same worlds (CPU): one large graph of (world, vertex) slots.
+"""Kept worlds, for a greedy choice over the same worlds (CPU): one large graph of (world, vertex) slots.
 
-All worlds of a shard lie end to end in one CSR; an index leads from a vertex to its slots. What a vertex adds to the
-seeds is found by a search from each of its slots, past what the seeds reach.
+All worlds of a shard are packed end to end in one CSR; an index maps a vertex to its slots. The gain of a vertex is
+found by a search from each of its slots that skips slots reached by seeds.
 """
 
 from dataclasses import dataclass
@@ -16,24 +16,24 @@ ALIVE, GONE, SEEN = 0, 1, 2
 
 @dataclass(frozen=True, eq=False)
 class Shard:
-    """Some of the worlds, kept.
+    """A part of the kept worlds.
 
     Attributes
     ----------
     worlds : int
-        How many.
+        Number of worlds.
     starts : int64 array, shape (n + 1,)
         Start of each vertex in ``index``.
     index : int32 array, shape (slots,)
-        The slots of each vertex; in a world where it has none it reaches itself alone.
+        The slots of each vertex. In a world without a slot the vertex reaches only itself.
     row : int64 array, shape (slots + 1,)
         Start of the out-arcs of each slot.
     heads : int32 array, shape (arcs,)
         Heads of the live arcs, as slots.
     state : uint8 array, shape (slots,)
-        ``GONE`` where seeds reach the slot.
+        ``GONE`` if seeds reach the slot.
     queue : int32 array
-        For searches.
+        Working space of searches.
     """
 
     worlds: int
@@ -54,17 +54,18 @@ class Shard:
 
     @property
     def arrays(self) -> tuple:
-        """What the searches take."""
+        """The arguments of the searches."""
         return self.worlds, self.starts, self.index, self.row, self.heads, self.state, self.queue
 
 
 def bytes_of(slots: float, arcs: float, n: int, worlds: int, shards: int) -> float:
-    """Return what kept worlds of this many slots and arcs on average take, the vertices of all slots included."""
+    """Return the bytes of kept worlds with these average numbers of slots and arcs, all vertices of slots included."""
     return worlds * (17 * slots + 4 * arcs) + 8 * n * shards
 
 
 @njit
 def _index(n, vertex):
+    """Return the start of each vertex in the index, and the index: the slots of each vertex, ascending."""
     starts = np.zeros(n + 1, np.int64)
     for v in vertex:
         starts[v + 1] += 1
@@ -80,6 +81,7 @@ def _index(n, vertex):
 
 @njit
 def _grown(array, used, needed):
+    """Return an array of at least ``needed`` elements, the first ``used`` kept; the same array if possible."""
     if needed <= len(array):
         return array
     larger = np.empty(max(needed, len(array) + (len(array) >> 2)), array.dtype)
@@ -90,10 +92,10 @@ def _grown(array, used, needed):
 
 @njit
 def make_store(count, means):
-    """Return an empty store with room for what to expect of ``count`` worlds; ``means`` are the slots and arcs of one.
+    """Return an empty store with room for ``count`` worlds; ``means`` are the expected slots and arcs of a world.
 
-    A store is a tuple: vertex of each slot, start of its out-arcs, heads as slots; slots and arcs so far, and the most
-    slots of a world.
+    A store is a tuple: the vertex of each slot, the start of its out-arcs, heads as slots; the slots and arcs so far,
+    and the most slots of a world.
     """
     vertex = np.empty(int(1.05 * means[0] * count) + 1024, np.int32)
     heads = np.empty(int(1.05 * means[1] * count) + 1024, np.int32)
@@ -103,7 +105,7 @@ def make_store(count, means):
 
 @njit
 def append(store, world, slots):
-    """Append a world to a store and return that, with longer arrays where they were full."""
+    """Append a world to a store and return the store; full arrays are replaced by longer ones."""
     vertex, row, heads, used, placed, widest = store
     live = world.row[slots]
     vertex = _grown(vertex, used, used + slots)
@@ -120,7 +122,7 @@ def append(store, world, slots):
 
 @njit
 def _reach(row, heads, state, queue, s, mark):
-    """Mark the slots that s reaches past what is marked, put them into the queue, and return how many they are."""
+    """Mark the unmarked slots that s reaches, put them into the queue, and return their number."""
     queue[0] = s
     state[s] = mark
     head, tail = 0, 1
@@ -138,7 +140,7 @@ def _reach(row, heads, state, queue, s, mark):
 
 @njit
 def gain_of(worlds, starts, index, row, heads, state, queue, v):
-    """Return what vertex v, no seed, adds to what the seeds reach."""
+    """Return the gain of vertex v, which must be no seed."""
     total = worlds - (starts[v + 1] - starts[v])
     for i in range(starts[v], starts[v + 1]):
         if state[index[i]] == ALIVE:
@@ -151,7 +153,7 @@ def gain_of(worlds, starts, index, row, heads, state, queue, v):
 
 @njit
 def choose(worlds, starts, index, row, heads, state, queue, v):
-    """Make vertex v a seed: what it reaches is gone."""
+    """Make vertex v a seed: mark all slots that it reaches as gone."""
     for i in range(starts[v], starts[v + 1]):
         if state[index[i]] == ALIVE:
             _reach(row, heads, state, queue, index[i], GONE)

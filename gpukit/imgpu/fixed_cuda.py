@@ -1,7 +1,8 @@
-"""Searches in worlds that are kept on a GPU: one large graph of (world, vertex) slots, as ``fixed_cpu.py`` has it.
+"""Searches in worlds kept on a GPU: one large graph of (world, vertex) slots, as in ``fixed_cpu.py``.
 
-Most searches end after a few slots, beside what the seeds reach: a thread does them alone, so that nobody waits at a
-barrier and hundreds of thousands are under way. A thread leaves a longer one to a block.
+Most searches end after a few slots, because they skip slots reached by seeds. A single thread runs such a search, so no
+thread waits at a barrier and hundreds of thousands of searches run concurrently. A thread leaves a longer search to a
+block.
 """
 
 from typing import Any, NamedTuple
@@ -11,28 +12,29 @@ from numba import int32, int64, uint32
 from gpukit.device.kernels import cuda, device, group, kernel
 
 BLOCK = 64
-"""Threads that search together at least: what a vertex reaches in one world is little."""
+"""Fewest threads that search together; the reach of a vertex in one world is small."""
 
 ALONE_BLOCK = 128
-"""Threads of a block whose threads search alone."""
+"""Threads of a block whose threads search individually."""
 
 BATCH = 32
-"""Vertices to evaluate at a time at most."""
+"""Most vertices to evaluate at a time."""
 
 ALONE, LOOKED = 32, 128
-"""Slots that a thread finds alone at most, and arcs that it looks at; blocks do what is longer."""
+"""Limits of a search by one thread: slots found, and arcs examined. Blocks run longer searches."""
 
 LEFT = 8
-"""Of so many searches one is taken to be left to blocks; these are wide where few worlds are kept, which are large."""
+"""About one in ``LEFT`` searches is expected to be left to blocks. Few kept worlds are large worlds, so these blocks
+are wide."""
 
 AT_ONCE = 4
-"""Arcs that a thread reads before it looks at the first."""
+"""Arcs that a thread loads before it examines the first."""
 
 ALIVE, GONE = 0, 1
 
 
 class Slots(NamedTuple):
-    """The worlds that are kept, for searches.
+    """The kept worlds, for searches.
 
     Attributes
     ----------
@@ -43,7 +45,7 @@ class Slots(NamedTuple):
     row, heads : int64 and int32 arrays
         Out-arcs of each slot.
     state : int32 array
-        GONE where seeds reach a slot.
+        GONE if seeds reach a slot.
     """
 
     starts: Any
@@ -55,14 +57,14 @@ class Slots(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Working space of searches, a row for each block.
+    """Working space of searches, one row per block.
 
     Attributes
     ----------
     seen : uint32 array, shape (blocks, words), zero before and after a search
         A bit for each slot of a world.
     queue : int32 array, shape (blocks, most slots of a world)
-        What was found.
+        The slots found.
     """
 
     seen: Any
@@ -76,7 +78,7 @@ _room = group(Room, "uint32[:, ::1]", "int32[:, ::1]")
 
 @kernel((_i32, _i32))
 def count_slots(vertices, counts):
-    """Add the number of slots of each vertex to ``counts`` (int32); a thread owns every so many-th slot.
+    """Add the number of slots of each vertex to ``counts`` (int32); a thread owns one slot per grid stride.
 
     ``bincount`` counts in 64 bits and goes through the slots three times.
     """
@@ -86,7 +88,7 @@ def count_slots(vertices, counts):
 
 @kernel((_i32, _i32, _i32))
 def index_slots(vertices, ends, of_vertex):
-    """Write the slots of each vertex, in no particular order, to ``of_vertex``; a thread owns every so many-th slot.
+    """Write the slots of each vertex, in no particular order, to ``of_vertex``; a thread owns one slot per grid stride.
 
     Cost: for each slot 4 bytes read, an atomic, and 4 bytes written to a place of no order.
 

@@ -1,4 +1,4 @@
-"""The levels of worlds: how far components are from the sinks."""
+"""The levels of worlds: the longest distance of each component to a sink."""
 
 from typing import NamedTuple
 
@@ -19,15 +19,15 @@ class Dag(NamedTuple):
     Attributes
     ----------
     nodes : int32 array
-        The slots that stand for components, pure sinks included, by level.
+        The representative slots of components, pure sinks included, by level.
     starts : int64 array, shape (levels + 1,)
         Start of each level in ``nodes``.
     level : int32 array, shape (slots,)
-        Longest distance to a sink; -1 for slots that stand for nothing.
+        Longest distance to a sink; -1 for slots that represent no component.
     row, child : int64 and int32 arrays
         Distinct children of slot s: ``child[row[s]:row[s + 1]]``.
     parent : int32 array, shape (slots,)
-        The one parent, or ``NONE`` or ``JOIN``.
+        The only parent, or ``NONE`` or ``JOIN``.
     """
 
     nodes: np.ndarray
@@ -93,6 +93,7 @@ def condensed(world, tails, slots, components):
 
 @njit
 def _add_levels(arcs, seed, first, count, world, totals):
+    """Add the number of components at each level of worlds first … first + count - 1 to ``totals``."""
     seeds = np.empty(0, np.int64)
     for id_ in range(first, first + count):
         tails, slots, _ = open_world(arcs, seed, id_, seeds, world)
@@ -103,17 +104,17 @@ def _add_levels(arcs, seed, first, count, world, totals):
 
 
 def nodes_per_level(graph: Graph, seed: int, first: int, count: int) -> np.ndarray:
-    """Return how many components of worlds lie at each level, on average (the paper's Fig. 4), level 0 first.
+    """Return the average number of components of a world at each level, level 0 first (the paper's Fig. 4).
 
-    Vertices without live arcs are left out. Undirected edges have a coin for each direction here, or there would be no
-    levels.
+    Vertices without live arcs are excluded. Here undirected edges have one coin per direction; otherwise there would be
+    no levels.
 
     Parameters
     ----------
     graph : Graph
         With edge probabilities.
     seed, first, count : int
-        The worlds.
+        The user's seed, and the range of world ids.
 
     Returns
     -------

@@ -1,12 +1,12 @@
-"""How many worlds are enough: the two-fold optimism of the choice.
+"""Choice of the number of worlds by the two-fold optimism of the seeds.
 
-Greedy fits the noise of few worlds. Seeds S₁ are chosen on one half of the worlds and S₂ on the other; with E_i(S) the
-mean reach of S over half i, each half likes its own seeds better than the other half does. That surplus,
+With few worlds greedy fits their noise. Choose seeds S₁ on one half of the worlds and S₂ on the other half. Let E_i(S)
+be the mean reach of S over half i. Each half overrates its own seeds. The surplus
 
     o = ½ ([E₁(S₁) - E₁(S₂)]⁺ + [E₂(S₂) - E₂(S₁)]⁺) / Ē   with   Ē = ½ (E₂(S₁) + E₁(S₂)),
 
-bounds what is lost well in practice (docs/imgpu.md), and worlds double until it is small. The sums are integers, and
-what follows from them are IEEE operations in one order: the same everywhere.
+is a good bound on the loss in practice (docs/imgpu.md), so the worlds are doubled until it is small. The sums are
+integers, and everything derived from them uses IEEE operations in a fixed order, so it is equal everywhere.
 """
 
 import math
@@ -15,24 +15,24 @@ from typing import NamedTuple
 import numpy as np
 
 OPTIMISM = 0.01
-"""Enough worlds: o and its standard deviation together are no more."""
+"""The worlds are enough if o plus its standard deviation is at most this."""
 
 FIRST_WORLDS = 128
-"""Worlds of the first try; each further one doubles them."""
+"""Worlds of the first try; each further try doubles them."""
 
 FEW = 10
-"""For up to so many seeds two tries in a row must say that it is enough: the choices may agree by chance."""
+"""With at most this many seeds two tries in a row must find the worlds enough: the choices may agree by chance."""
 
 
 class Optimism(NamedTuple):
-    """The two-fold optimism and its standard deviation, as shares of the spread."""
+    """The two-fold optimism and its standard deviation, as fractions of the spread."""
 
     value: float
     sd: float
 
     @property
     def enough(self) -> bool:
-        """Whether the choice does not fit noise any more."""
+        """Whether the number of worlds is enough."""
         return self.value + self.sd <= OPTIMISM
 
 
@@ -42,7 +42,7 @@ def two_fold(first: list[np.ndarray], second: list[np.ndarray]) -> Optimism:
     Parameters
     ----------
     first, second : lists of two int64 arrays, shape (worlds,)
-        What S₁ and S₂ reach in each world of the half that S₁ was chosen on, and of the other half.
+        Reach of S₁ and of S₂ in each world, on the half that S₁ was chosen on and on the other half.
     """
     worlds = len(first[0])
     gaps = [(first[0] - first[1]).tolist(), (second[1] - second[0]).tolist()]

@@ -1,4 +1,4 @@
-"""What IMGPU asks of a graph, and the answer (Result)."""
+"""Conditions of IMGPU on a graph (check), and its result (Result)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,28 +16,28 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """Seeds and what they reach.
+    """Seeds and their reach.
 
     Attributes
     ----------
     seeds : int32 array, shape (k,)
         Internal vertex ids in order of choice.
     gains : int64 array, shape (k,)
-        Vertices each seed added, summed over the worlds it was chosen in.
+        Vertices that each seed added, summed over the worlds it was chosen in.
     spread_estimate : float
-        Mean number of vertices that the seeds reach in worlds that no choice has seen.
+        Mean number of vertices that the seeds reach, in worlds that were not used for a choice.
     stderr : float
         Standard error of that mean.
     worlds : int
         Worlds of each choice.
     drawn : int
-        Worlds drawn in all, those of the estimate included, repeats of streamed worlds not.
+        Total worlds drawn, including those of the estimate but not repeats of streamed worlds.
     evaluations : int
-        Vertices whose gain was worked out again after the first choice; fixed worlds that are kept only.
+        Gains that were computed again after the first choice; only with kept fixed worlds.
     streamed : bool
         Whether fixed worlds did not fit into memory and were drawn again for each choice.
     optimism : Optimism or None
-        By which the number of worlds was chosen; None where it was given.
+        The optimism that decided the number of worlds; None if the number was given.
     """
 
     seeds: np.ndarray
@@ -51,7 +51,7 @@ class Result:
     optimism: Optimism | None = None
 
     def facts(self) -> dict[str, Any]:
-        """Return what a record shows beside the seeds."""
+        """Return the fields of a record besides the seeds."""
         names = ("spread_estimate", "stderr", "worlds", "drawn", "evaluations", "streamed")
         measured = self.optimism or (None, None)
         return {name: getattr(self, name) for name in names} | dict(

@@ -1,9 +1,9 @@
-"""How many vertices each vertex of a world reaches, exactly, by tree sums and join labels (CPU).
+"""Exact reach of each vertex of a world, by tree sums and join labels (CPU).
 
-The rule is that of ``reach.py``. A label is a list of up to ``INLINE`` joins, else a bitset over the joins of the
-world, else, where those would not fit, it is not kept and a search counts. A world with a heavy component h is split:
-what reaches h reaches all that h does, plus what it reaches elsewhere; the rest is labelled without them, and the
-labels stay short.
+``reach.py`` has the rule. A label is a list of up to ``INLINE`` joins. If that is too short, it is a bitset over the
+joins of the world. If the bitsets do not fit either, no label is kept and a search counts. A world with a heavy
+component h is split. A component that reaches h reaches everything that h reaches, plus its own reach elsewhere. So the
+two parts are labelled separately, and the labels stay short.
 """
 
 from typing import NamedTuple
@@ -15,34 +15,34 @@ from gpukit.device.compiled import njit
 from gpukit.imgpu.reach import BITSET, INLINE, JOIN, NONE, SEARCH
 
 BITS = 1 << 22
-"""64-bit words for bitsets at most."""
+"""Most 64-bit words for bitsets."""
 
 
 class Labels(NamedTuple):
-    """Working space for the labels of one world; arrays have an element for each slot unless said otherwise.
+    """Working space for the labels of one world; arrays have one element per slot unless stated otherwise.
 
     Attributes
     ----------
     parent : int32 array
-        The one parent of a component, or ``NONE`` or ``JOIN``.
+        The only parent of a component, or ``NONE`` or ``JOIN``.
     total, reach : int64 arrays
-        T, and the result, at the slot that stands for a component.
+        T, and the result, at the representative slot of a component.
     skip : uint8 array
-        Components to leave out.
+        Components to ignore.
     place : int32 array
         Place of a component in ``order``.
     start, size : int32 arrays
-        Where the label of a component is, and its length, ``BITSET`` or ``SEARCH``.
+        Position of the label of a component; and its length, ``BITSET`` or ``SEARCH``.
     mark : int32 array
-        The last component that met a slot.
+        The last component that visited a slot.
     join_no, joins : int32 arrays
         Number of a join, and the join of each number.
     above : uint8 array
-        Whether a component reaches the heavy one (1), is reached by it or is itself (2).
+        1 if a component reaches the heavy one, 2 if the heavy one reaches it or it is the heavy one.
     pool : int32 array
-        Lists, end to end.
+        Lists, packed end to end.
     bits : uint64 array, shape (BITS,)
-        Bitsets, end to end.
+        Bitsets, packed end to end.
     """
 
     parent: np.ndarray
@@ -71,7 +71,7 @@ def make_labels(slots: int, bits: int = BITS) -> Labels:
 
 @njit
 def _find_joins(world, slots, components, labels):
-    """Fill ``parent`` and number the joins; return how many there are."""
+    """Fill ``parent`` and number the joins; return their number."""
     comp, row, heads, members, order = world.comp, world.row, world.heads, world.members, world.order
     parent, skip, join_no, numbered = labels.parent, labels.skip, labels.join_no, labels.joins
     for s in range(slots):
@@ -99,7 +99,7 @@ def _find_joins(world, slots, components, labels):
 
 @njit
 def _search(world, labels, c):
-    """Return what a component reaches, by a search."""
+    """Return the reach of a component, counted by a search."""
     mark, stack = labels.mark, world.stack
     mark[c] = -2 - c
     stack[0] = c
@@ -125,7 +125,7 @@ def _search(world, labels, c):
 
 @njit
 def _label_as_bitset(world, labels, i, c, base, words):
-    """Write J of component c, the i-th, to words base … of ``bits``; return Σ T(j), or -1 if a child has no label."""
+    """Write J of component c, the i-th, to ``bits`` from ``base`` on; return Σ T(j), or -1 if a child has no label."""
     bits, total, joins = labels.bits, labels.total, labels.joins
     bits[base : base + words] = 0
     for j in range(world.order[i], world.order[i + 1]):
@@ -160,7 +160,7 @@ def _label_as_bitset(world, labels, i, c, base, words):
 
 @njit
 def _sum_trees(world, tails, slots, components, labels):
-    """Fill ``total`` with T, and ``reach`` with it, which is the reach of what reaches no join."""
+    """Fill ``total`` with T, and ``reach`` with the same values, which are final for components that reach no join."""
     parent, total, reach, skip = labels.parent, labels.total, labels.reach, labels.skip
     weight, members, order = world.weight, world.members, world.order
     for s in range(slots):
@@ -182,7 +182,7 @@ def _sum_trees(world, tails, slots, components, labels):
 
 @njit
 def _add_labels(world, slots, components, labels, joins):
-    """Label every component, those below first, and add Σ T(j) over the joins j of its label to its ``reach``."""
+    """Label every component, children first, and add Σ T(j) over the joins j of its label to its ``reach``."""
     comp, row, heads, members, order = world.comp, world.row, world.heads, world.members, world.order
     parent, total, reach, skip, place = labels.parent, labels.total, labels.reach, labels.skip, labels.place
     size, start, mark, pool = labels.size, labels.start, labels.mark, labels.pool
@@ -197,8 +197,8 @@ def _add_labels(world, slots, components, labels, joins):
         place[c] = i
         if skip[c]:
             continue
-        # A list, unless it is too long, the pool is full or the label of a child is no list. This stays in the loop: a
-        # function for each component would take longer to call than to run.
+        # Try a list. It fails if it gets too long, the pool is full, or the label of a child is not a list. This code
+        # stays in the loop: a function call per component would take longer than its work.
         end, is_list = used, True
         for j in range(order[i], order[i + 1]):
             u = members[j]
@@ -226,7 +226,7 @@ def _add_labels(world, slots, components, labels, joins):
                 reach[c] += total[pool[k]]
             used = end
             continue
-        # A bitset, where it has room and every child has a label; else a search.
+        # Try a bitset, if there is room and every child has a label; otherwise search.
         found, size[c] = int64(-1), SEARCH
         if (rows + 1) * words <= len(labels.bits):
             found = _label_as_bitset(world, labels, i, c, rows * words, words)
@@ -240,7 +240,7 @@ def _add_labels(world, slots, components, labels, joins):
 
 @njit
 def _reach_without(world, tails, slots, components, labels):
-    """Fill ``reach`` of every component that is not to skip, within those (Algorithm 2, lines 7 to 13)."""
+    """Fill ``reach`` of the components that are not skipped, within these (Algorithm 2, lines 7 to 13)."""
     joins = _find_joins(world, slots, components, labels)
     _sum_trees(world, tails, slots, components, labels)
     if joins > 0:
@@ -249,7 +249,7 @@ def _reach_without(world, tails, slots, components, labels):
 
 @njit
 def _split(world, tails, slots, components, labels, heavy):
-    """Mark in ``above`` what reaches the heavy component (1) and what it reaches (2); return how many these are."""
+    """Mark in ``above`` what reaches the heavy component (1) and what it reaches (2); return its reach."""
     above, place, stack = labels.above, labels.place, world.stack
     for s in range(slots):
         above[s] = 0
@@ -287,7 +287,7 @@ def _split(world, tails, slots, components, labels, heavy):
 
 @njit
 def reach_all(world, tails, slots, components, labels, split):
-    """Fill ``labels.reach`` for every component that is not gone, at the slot that stands for it.
+    """Fill ``labels.reach`` for every component that is not gone, at its representative slot.
 
     Parameters
     ----------
@@ -298,7 +298,7 @@ def reach_all(world, tails, slots, components, labels, split):
     labels : Labels
         Working space.
     split : int
-        Weight from which the heaviest component splits the world; changes no result.
+        Least weight at which the heaviest component splits the world; does not change the result.
     """
     skip, gone = labels.skip, world.gone
     for slot in range(slots):

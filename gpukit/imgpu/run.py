@@ -1,6 +1,6 @@
 """Greedy influence maximisation over live-edge worlds, on any device (Algorithm 2 of the paper).
 
-World ids say which random numbers a world is made of:
+The id of a world determines its random numbers:
 
 ==================  =====================================================
 first id            worlds
@@ -27,19 +27,21 @@ from gpukit.parameters.imgpu import ESTIMATE_FIRST, MAX_WORLDS, Params
 from gpukit.worlds.blocks import ArcBlocks, prepare_blocks
 
 REFRESH = 1024
-"""Gains worked out one by one for a choice before those of all vertices are: where one seed takes most of what many
-vertices reach, as in worlds with a giant component, nearly all bounds are of no use."""
+"""A choice evaluates at most this many gains one by one, then the gains of all vertices. In worlds with a giant
+component one seed takes most of the reach of many vertices, so nearly all bounds become useless."""
 
 FIRST_TRIED = 16
-"""Gains to work out at first for a choice, where the device does so many at a time, unless the one before took more;
-then as many again as were tried."""
+"""Gains that a choice evaluates at first, if the device evaluates as many at a time; more if the last choice needed
+more. Each further batch is as large as all before."""
 
 TRIED, AHEAD = 32, 256
-"""They are worked out at once if so many have shown that gains fell, and so many vertices have bounds of more than
-twice the highest of these: one by one, all of them would be tried. The second is no less than what all cost."""
+"""All gains are computed at once if at least ``TRIED`` evaluations show that gains fell, and at least ``AHEAD``
+vertices have bounds above twice the highest of them: one by one, all of these would be tried. ``AHEAD`` evaluations
+cost no less than all gains."""
 
 RUN, FIRST_RUNS = 256, 64
-"""Gains that are passed over together where none of them is high; runs of which one gain each is wanted at first."""
+"""Length of the runs of gains that are skipped together if none is high; number of runs whose maximum is wanted at
+first."""
 
 
 class Worlds(Protocol):
@@ -54,19 +56,19 @@ class Worlds(Protocol):
     batch: int
 
     def gains(self, first: int, count: int, seeds: Sequence[int], progress: Progress | None = None) -> np.ndarray:
-        """Return what each vertex adds to the reach of the seeds, summed over worlds first … (int64; 0 for seeds)."""
+        """Return what each vertex adds to the seeds' reach, summed over worlds first … (int64; 0 for seeds)."""
 
     def reached(self, first: int, count: int, seeds: Sequence[int], progress: Progress | None = None) -> np.ndarray:
-        """Return how many vertices the seeds reach in each of the worlds (int64)."""
+        """Return the number of vertices that the seeds reach in each world (int64)."""
 
     def keep(self, first: int, count: int, progress: Progress | None = None) -> np.ndarray | None:
         """Draw worlds, keep them, and return the gains of all vertices; None if they do not fit."""
 
     def evaluate(self, vertices: Sequence[int]) -> list[int]:
-        """Return what each vertex adds to the seeds chosen so far, over the worlds that are kept."""
+        """Return the gain of each vertex beyond the chosen seeds, over the kept worlds."""
 
     def choose(self, vertex: int) -> None:
-        """Make a vertex a seed in the worlds that are kept."""
+        """Make a vertex a seed in the kept worlds."""
 
 
 def make_worlds(ready: ArcBlocks, seed: int, device: Device | None = None, **options: Any) -> Worlds:
@@ -102,19 +104,19 @@ def maximise(
     graph : Graph
         With edge probabilities.
     params : Params
-        What is asked for.
+        k, the seed of the worlds, and their number.
     device : Device, optional
         Where to run; one CPU thread if not given. The result does not depend on it.
     timer : PhaseTimer, optional
         Charged with the phases ``transfer``, ``worlds``, ``selection`` and ``estimate``; a lap for each choice.
     progress : callable, optional
-        Told (worlds or choices done, all of them) now and then.
+        Called now and then with (worlds or choices done, total).
     pairs : bool
         Whether one coin decides both directions of an undirected edge (:func:`gpukit.worlds.blocks.prepare_blocks`).
     make : callable, optional
-        Called as :func:`make_worlds`; its worlds may count in another way.
+        Called like :func:`make_worlds`; its worlds may count differently.
     **options
-        Of the device's worlds, as ``memory`` in bytes; none changes the result.
+        Options of the device's worlds, such as ``memory`` in bytes; they do not change the result.
 
     Returns
     -------
@@ -156,7 +158,7 @@ def maximise(
 
 
 class _Choice(NamedTuple):
-    """Seeds in order of choice, and the fields of :class:`Result` of these names."""
+    """Seeds in order of choice, and the fields of :class:`Result` of the same names."""
 
     seeds: list[int]
     gains: list[int]
@@ -167,9 +169,10 @@ class _Choice(NamedTuple):
 def enough_worlds(
     worlds: Worlds, params: Params, timer: PhaseTimer, progress: Progress | None = None
 ) -> tuple[int, Optimism]:
-    """Return how many worlds are enough by their two-fold optimism, which comes from fixed worlds, and that.
+    """Return the number of worlds that is enough by the two-fold optimism, and the optimism itself.
 
-    For up to ``FEW`` seeds the number before must have been enough, too. The search ends at ``MAX_WORLDS``.
+    The optimism is measured on fixed worlds. With at most ``FEW`` seeds the previous number of worlds must have been
+    enough, too. The search ends at ``MAX_WORLDS``.
     """
     fixed = replace(params, fresh=False)
     r, before = FIRST_WORLDS, params.k > FEW
@@ -187,7 +190,7 @@ def enough_worlds(
 def _choose(
     worlds: Worlds, params: Params, first: int, count: int, timer: PhaseTimer, progress: Progress | None
 ) -> _Choice:
-    """Choose seeds on worlds first … first + count - 1, or on so many fresh ones for each."""
+    """Choose seeds on worlds first … first + count - 1, or on ``count`` fresh worlds for each seed."""
     if not params.fresh:
         with timer.phase("worlds"):
             gains = worlds.keep(first, count, progress)
@@ -201,7 +204,7 @@ def _choose(
 def streamed_greedy(
     worlds: Worlds, firsts: Sequence[int], count: int, timer: PhaseTimer, progress: Progress | None
 ) -> tuple[list[int], list[int]]:
-    """Choose seeds, each by the gains of all vertices over ``count`` worlds drawn (again) for it, from its first on."""
+    """Choose each seed by the gains of all vertices over ``count`` worlds, which are drawn (again) for it."""
     seeds: list[int] = []
     gains: list[int] = []
     for i, first in enumerate(firsts):
@@ -218,12 +221,12 @@ def streamed_greedy(
 
 
 class FallingGains:
-    """(-gain, vertex) of all vertices but seeds, whose gain is -1, by falling gain; ties by lower id.
+    """Iterates over (-gain, vertex) by falling gain, ties by lower id; seeds, whose gain is -1, are left out.
 
-    Few of millions of vertices are asked for, and nearly all may have about the highest gain that is left. So they are
-    sorted when they are asked for, in turns: the i-th highest of what is highest in runs of RUN gains is reached by i
-    gains at least, and by few more. Cost: a pass over ``gains``, then for each turn, of FIRST_RUNS runs and each time
-    of four times as many, what lies in these, and what sorting it costs.
+    Usually only a few of millions of vertices are requested, but nearly all may have about the highest remaining gain.
+    So vertices are sorted on demand, in rounds. The gains are divided into runs of RUN. At least i gains reach the i-th
+    highest maximum of a run, and few more do. Cost: one pass over ``gains``. Then the first round reads the gains of
+    FIRST_RUNS runs and sorts the high ones; each further round reads four times as many runs.
 
     Parameters
     ----------
@@ -232,7 +235,7 @@ class FallingGains:
     Attributes
     ----------
     given : int
-        Vertices that were asked for so far.
+        Vertices returned so far.
     """
 
     def __init__(self, gains: np.ndarray) -> None:
@@ -241,7 +244,7 @@ class FallingGains:
         self._falling = np.sort(-self._highest)
 
     def above(self, gain: int) -> int:
-        """Return a number of vertices not asked for with a higher gain: so many at least, one for each run."""
+        """Return a lower bound on the vertices with a higher gain that were not returned yet: one per run."""
         return int(np.searchsorted(self._falling, -gain)) - self.given
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
@@ -269,25 +272,25 @@ def lazy_greedy(
     progress: Progress | None = None,
     refresh: int = REFRESH,
 ) -> tuple[list[int], list[int], int]:
-    """Choose k seeds over kept worlds, with the gains of few vertices worked out again for each.
+    """Choose k seeds over the kept worlds; few gains are computed again for each choice.
 
-    Gains never grow as seeds are added, so old ones are bounds: the vertex with the highest bound is chosen if that is
-    up to date. Source: CELF (Leskovec et al., KDD 2007). Ties go to the lower id.
+    Gains never grow as seeds are added, so old gains are upper bounds. The vertex with the highest bound is chosen if
+    its bound is up to date. Source: CELF (Leskovec et al., KDD 2007). Ties go to the lower id.
 
     Parameters
     ----------
     worlds : Worlds
-        Kept, with no seeds chosen.
+        Kept worlds without chosen seeds.
     gains : int64 array, shape (n,)
-        What each vertex reaches.
+        Reach of each vertex.
     k : int
         Seeds to choose.
     first, count : int
-        The worlds that are kept.
+        The range of the kept worlds.
     timer : PhaseTimer, optional
-        Told of each choice as a lap.
+        Each choice ends a lap.
     refresh : int
-        Evaluations for one choice before the gains of all vertices are worked out again; changes no result.
+        Evaluations of one choice before the gains of all vertices are computed again; does not change the result.
 
     Returns
     -------

@@ -1,17 +1,16 @@
-"""Exact reach in a world by short searches, by one block of a GPU; device functions as in ``world_cuda.py``.
+"""Exact reach in a world by short searches, one GPU block per world; device functions like those of ``world_cuda.py``.
 
-Most slots of a world reach a few others, and a thread counts these alone. Where many slots reach many, it is mostly
-because of one strong component, the core. It is looked for before the searches, so that slots that reach it need not
-find out that they reach too much:
+Most slots of a world reach few others, and one thread counts these alone. If many slots reach many others, the usual
+reason is one large strong component, the core. The core is found first, so that slots that reach it need no long
+search:
 
-1. The slot with the highest product of in- and out-arcs is taken for one of the core. F is all that it reaches.
-2. Where F is large, A is all that reaches this slot. A slot of A reaches F and what a search finds outside F.
-3. What is no part of A starts again at 1; once no F is large, searches count the rest.
+1. The slot with the highest product of in- and out-arcs is assumed to be in the core. F is the set of slots that it
+reaches.
 
-A thread gives up a search that finds too much. The whole block does these again, one by one, however many they are:
-most worlds have none, and with weighted cascade a world of 31,000 slots has up to some 1,400. Source of 1 and 2: the
-forward-backward search for strong components (Barnat, Bauch, Brim, Ceska, "Computing strongly connected components in
-parallel on CUDA", IPDPS 2011, the paper's reference 1).
+A thread gives up a search that finds too much. The whole block repeats these searches, one by one. Most worlds have
+none; with weighted cascade a world of 31,000 slots has up to about 1,400. Source of 1 and 2: the forward-backward
+search for strong components (Barnat, Bauch, Brim, Ceska, "Computing strongly connected components in parallel on CUDA",
+IPDPS 2011, the paper's reference 1).
 """
 
 from numba import int32, int64, uint8, uint32, uint64
@@ -31,23 +30,24 @@ from gpukit.imgpu.world_cuda import (
 )
 
 BELOW, ABOVE, INNER, DONE, ONCE, LEAF = 2, 4, 8, 16, 32, 64
-"""Bits of a slot beside GONE: in F, in A, has arcs in and out, counted; has one arc in at most, none out."""
+"""Bits of a slot besides GONE: in F; in A; has in-arcs and out-arcs; counted; has at most one in-arc; has no
+out-arcs."""
 
 ALONE, LOOKED = 128, 512
-"""Slots that a thread lists at most, and arcs that it looks at."""
+"""Limits of a search by one thread: slots listed, and arcs examined."""
 
 CORE, LARGE = 16, 64
-"""In-arcs times out-arcs from which on a slot may be in a core, and slots that F has at least."""
+"""Least product of in-arcs and out-arcs of a slot of a core, and fewest slots of a large F."""
 
 CORES = 8
-"""Cores of a world at most."""
+"""Most cores of a world."""
 
 
 @device
 def search_listed(world, bit):
-    """Set a bit of what the slots in ``aux`` reach of what is not GONE, list it there, and return how much is listed.
+    """Set a bit of all slots reachable from those in ``aux``, except GONE ones; list and count them in ``aux``.
 
-    By a whole block. ``counters[PLACED]`` slots are listed before, and have the bit; a barrier must come before.
+    By a whole block. ``counters[PLACED]`` slots must be listed and have the bit; a barrier must come before.
     """
     tid, block_size, counters = cuda.threadIdx.x, cuda.blockDim.x, world.counters
     head = int32(0)
@@ -56,8 +56,8 @@ def search_listed(world, bit):
         cuda.syncthreads()
         if head == tail:
             break
-        # Threads share the arcs of a slot where the frontier is small: that of a hub is the hub alone. So many that no
-        # number must be divided, which takes longer than most steps.
+        # If the frontier is small, several threads share the arcs of a slot; a hub is often alone in the frontier.
+        # Their number is a power of two, because an integer division takes longer than most steps.
         shift = int32(0)
         while (tail - head) << (shift + 1) <= block_size:
             shift += int32(1)
@@ -82,7 +82,7 @@ def search_listed(world, bit):
 
 @device
 def _search_together(world, s):
-    """Make BELOW what slot s reaches of what is not GONE, and return how much; a whole block."""
+    """Mark the slots that slot s reaches as BELOW, except GONE ones, and return their number; a whole block."""
     if cuda.threadIdx.x == 0:
         world.numbers[world.aux] = s
         world.bytes[world.mark + s] |= uint8(BELOW)
@@ -93,10 +93,10 @@ def _search_together(world, s):
 
 @device
 def _find_core(world, slots, arcs, highest):
-    """Make BELOW and ABOVE what a core reaches and what reaches it; return how much the first is, 0 if there is none.
+    """Mark what a core reaches as BELOW and what reaches it as ABOVE; return the reach of the core, 0 if there is none.
 
-    A core is looked for among what is neither GONE nor DONE. The other bits are clear before; INNER, ONCE and LEAF are
-    set then.
+    The core is searched among slots that are neither GONE nor DONE. Other bits must be clear before; INNER, ONCE and
+    LEAF are set afterwards.
     """
     tid, block_size, counters = cuda.threadIdx.x, cuda.blockDim.x, world.counters
     for s in range(tid, (slots + world.packed) >> world.packed, block_size):
@@ -125,7 +125,7 @@ def _find_core(world, slots, arcs, highest):
     weight = _search_together(world, pivot)
     if weight < LARGE:
         return int32(0)
-    # The slots on ways of more than one arc are few: they are listed.
+    # Few slots are on paths of more than one arc; these are listed.
     cuda.syncthreads()
     for s in range(tid, slots, block_size):
         if world.bytes[world.mark + s] & INNER:
@@ -159,9 +159,9 @@ def _find_core(world, slots, arcs, highest):
 
 @device
 def _list_searches(world, slots, weight):
-    """List in ``aux`` what must be searched from and return how much: slots of A, or all but DONE and LEAF.
+    """List the slots to search from in ``aux`` and return their number: slots of A outside F, or all but DONE and LEAF.
 
-    A thread has four slots at a time, whose marks are a word. REACH of the core becomes ``weight``.
+    A thread handles four slots at a time, because their marks are one word. REACH of the core becomes ``weight``.
     """
     tid, block_size, counters = cuda.threadIdx.x, cuda.blockDim.x, world.counters
     passed = uint32(GONE | BELOW | DONE | LEAF) if weight > 0 else uint32(GONE | DONE | LEAF)
@@ -191,12 +191,13 @@ def _list_searches(world, slots, weight):
 
 @device
 def _search_alone(world, count, weight, found):
-    """Count from each of the ``count`` slots in ``aux``, a thread each: ``weight`` and what is beside F.
+    """Count the reach of each of the ``count`` slots in ``aux``, one thread each: ``weight`` plus the slots outside F.
 
-    REACH gets the sums. Those that find too much get 1 and go to SEARCHED, ``counters[SEARCHES]`` of them. A slot with
-    one arc into it is found once, so that only others, *joins*, are looked up among those found, where a word with a
-    bit for each 64th slot does not say that they are new; a leaf that is found once is not even listed. The threads of
-    a warp wait for each other at every turn of the loop: each takes the next slot, the next row and an arc in one.
+    REACH gets the sums. A slot that finds too much gets 1 and is appended to SEARCHED (``counters[SEARCHES]`` slots). A
+    slot with one in-arc is found only once. So only slots with several, *joins*, are looked up among the found slots,
+    unless a 64-bit filter of their numbers modulo 64 shows that they are new. A leaf with one in-arc is not even
+    listed. The threads of a warp run the loop in lockstep, so one iteration takes the next slot, the next row and an
+    arc.
     """
     tid, block_size, work, reach = cuda.threadIdx.x, cuda.blockDim.x, world.work, at(world, REACH)
     closed = uint8(GONE | BELOW) if weight > 0 else uint8(GONE)
@@ -276,9 +277,9 @@ def _count_world(world, slots, arcs, highest, found):
 
 @device
 def add_gains(world, slots, arcs, vertices, first, gains, highest, found):
-    """Add what each vertex reaches, itself left out, to ``gains``, -1 for those that are gone.
+    """Add the reach of each vertex, itself excluded, to ``gains``; -1 for vertices that are gone.
 
-    ``vertices`` from ``first`` on are those of the slots. ``highest`` is shared memory, and ``found`` local memory for
+    ``vertices[first:]`` are the vertices of the slots. ``highest`` is shared memory, and ``found`` local memory for
     ALONE numbers.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x

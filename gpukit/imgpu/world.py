@@ -1,6 +1,6 @@
-"""What both devices read to make a *world*: one live-edge sample of the graph, in which each arc is live or is not.
+"""The input of both devices for drawing a *world*: a live-edge sample of the graph, in which each arc is live or not.
 
-Here the word means nothing else. A world has an id, which with the seed says what random numbers it is made of.
+The word has no other meaning here. The id of a world and the seed determine its random numbers.
 """
 
 from typing import NamedTuple
@@ -14,7 +14,7 @@ WORLD = int(Stream.WORLD)
 
 
 class Arcs(NamedTuple):
-    """The arc blocks of a graph, as kernels read them (:class:`gpukit.worlds.blocks.ArcBlocks`).
+    """The arc blocks of a graph in the form of the kernels (:class:`gpukit.worlds.blocks.ArcBlocks`).
 
     Attributes
     ----------
@@ -36,5 +36,5 @@ class Arcs(NamedTuple):
 
     @classmethod
     def of(cls, ready: ArcBlocks) -> "Arcs":
-        """Return what kernels read of arc blocks."""
+        """Return arc blocks in the form of the kernels."""
         return cls(ready.tails, ready.heads, ready.blocks, ready.accept, ready.thresholds, ready.n, ready.paired)

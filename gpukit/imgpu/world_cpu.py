@@ -1,7 +1,7 @@
-"""One live-edge world on the CPU: its arcs, its vertices by local number, what seeds reach.
+"""One live-edge world on the CPU: its arcs, its vertices with local numbers, and the seeds' reach.
 
-Vertices without live arcs do not appear: a world costs what its live arcs cost, not what the graph does. The vertices
-that do appear are its *slots*: first those with out-arcs, then those with in-arcs only.
+Vertices without live arcs are left out, so the cost of a world depends on its live arcs and not on the graph. The other
+vertices are its *slots*: first those with out-arcs, then those with in-arcs only.
 """
 
 from typing import NamedTuple
@@ -23,22 +23,22 @@ class World(NamedTuple):
     Attributes
     ----------
     slot_of : int32 array, shape (n,)
-        Slot of each vertex; -1 where it has none, and everywhere between two worlds.
+        Slot of each vertex; -1 without a slot, and everywhere between two worlds.
     live : uint32 array, shape (most live arcs,)
         The live arcs, as places in the order of the blocks.
     vertex, row, heads : int32 arrays, shapes (slots,), (slots + 1,), (arcs,)
         Vertex of each slot; CSR of the live arcs.
     gone : uint8 array, shape (slots,)
-        1 where seeds reach the slot.
+        1 if seeds reach the slot.
     comp : int32 array, shape (slots,)
-        The component of each slot, by the slot that stands for it.
+        The component of each slot, named by its representative slot.
     weight : int32 array, shape (slots,)
-        Members of each component, at the slot that stands for it.
+        Members of each component, at its representative slot.
     members, order : int32 arrays, shapes (slots,), (slots + 1,)
-        Slots with out-arcs by component; start of each component in ``members``. Components come after all that they
-        reach.
+        Slots with out-arcs by component; start of each component in ``members``. A component comes after all components
+        that it reaches.
     low, visit, cursor, stack, frames : int32 arrays, shape (slots,)
-        For searches.
+        Working space of searches.
     """
 
     slot_of: np.ndarray
@@ -65,7 +65,7 @@ def make_world(ready: ArcBlocks) -> World:
     i32 = {name: np.empty(slots, np.int32) for name in World._fields}
     i32["slot_of"] = np.full(ready.n, -1, np.int32)
     i32["live"] = np.empty(arcs + MAX_LIVE, np.uint32)
-    # The arcs of a paired world become cycles through the components: one arc for each slot.
+    # The arcs of a paired world become cycles through the components: one arc per slot.
     i32["heads"] = np.empty(max(arcs, slots), np.int32)
     i32["gone"] = np.empty(slots, np.uint8)
     return World(**i32)
@@ -93,7 +93,7 @@ def draw(arcs, seed, id_, out):
 
 @njit
 def number_slots(arcs, world, count):
-    """Give numbers to the vertices of the first ``count`` arcs of ``live`` and build the CSR; return (tails, slots)."""
+    """Assign slots to the vertices of the first ``count`` arcs of ``live`` and build the CSR; return (tails, slots)."""
     slot_of, vertex, row = world.slot_of, world.vertex, world.row
     tails = 0
     for i in range(count):
@@ -128,13 +128,14 @@ def number_slots(arcs, world, count):
 
 @njit
 def forget_slots(world, slots):
-    """Make ``slot_of`` ready for the next world."""
+    """Reset ``slot_of`` for the next world."""
     for s in range(slots):
         world.slot_of[world.vertex[s]] = -1
 
 
 @njit
 def _root(parent, s):
+    """Return the root of s and halve the path to it."""
     while parent[s] != s:
         parent[s] = parent[parent[s]]
         s = parent[s]
@@ -143,10 +144,10 @@ def _root(parent, s):
 
 @njit
 def join_pairs(arcs, world, count):
-    """Give numbers to the vertices of a paired world and replace its arcs by a cycle through each connected component.
+    """Assign slots to the vertices of a paired world, and replace its arcs by a cycle through each connected component.
 
-    Every slot then has one out-arc, and each component is strongly connected. Returns (tails, slots), which are equal,
-    and fills ``comp`` and ``weight``: there is nothing left to condense.
+    Then every slot has one out-arc, and each component is strongly connected. Returns (tails, slots), which are equal,
+    and fills ``comp`` and ``weight``, so no condensation is needed.
     """
     parent, vertex = world.low, world.vertex
     slots = 0
@@ -181,7 +182,7 @@ def join_pairs(arcs, world, count):
 
 @njit
 def remove_reached(world, slots, tails, seeds):
-    """Mark in ``gone`` what the seeds reach and return how many vertices that is, seeds without live arcs included."""
+    """Mark the seeds' reach in ``gone`` and return its number of vertices, seeds without live arcs included."""
     gone, stack = world.gone, world.stack
     gone[:slots] = 0
     top = 0
@@ -212,9 +213,9 @@ def remove_reached(world, slots, tails, seeds):
 
 @njit
 def open_world(arcs, seed, id_, seeds, world):
-    """Draw a world, give slots to its vertices, and mark what the seeds reach (Algorithm 2, line 5).
+    """Draw a world, number its vertices as slots, and mark the seeds' reach (Algorithm 2, line 5).
 
-    Returns (tails, slots, how many vertices the seeds reach). :func:`forget_slots` must follow before the next world.
+    Returns (tails, slots, number of vertices that the seeds reach). Call :func:`forget_slots` before the next world.
     """
     count = draw(arcs, seed, id_, world.live)
     tails, slots = join_pairs(arcs, world, count) if arcs.paired else number_slots(arcs, world, count)

@@ -1,11 +1,11 @@
-"""One live-edge world by one block of a GPU: its arcs, its vertices by local number, what seeds reach.
+"""One live-edge world per GPU block: its arcs, its vertices with local numbers, and the seeds' reach.
 
 Device functions of the kernels in ``count_cuda.py``; all threads of a block call them together. A world has two parts.
-Its arcs, and the vertex and the result of each slot, lie in rows of ``work`` in global memory. What searches read lies
-in shared memory, as numbers of 16 bits, if there is room, as for a world of some 10,000 arcs: a read takes a tenth of
-the time there. Otherwise it lies in global memory, too, as numbers of 32 bits. The code is the same for both:
-``packed`` is a constant to the compiler. Slots are the vertices with a live arc in ascending order, which a bit for
-each vertex of the graph gives.
+The arcs, and the vertex and the result of each slot, are in rows of ``work`` in global memory. The data that searches
+read is in shared memory as 16-bit numbers, if it fits: a world of about 10,000 arcs does. A read there takes a tenth of
+the time. Larger worlds are in global memory as 32-bit numbers. Both use the same code: ``packed`` is a constant to the
+compiler. Slots are the vertices with a live arc in ascending order, numbered with a bitmap over the vertices of the
+graph.
 """
 
 from typing import Any, NamedTuple
@@ -20,22 +20,22 @@ from gpukit.imgpu.world import WORLD
 from gpukit.worlds import rule
 
 VERTEX, TAIL, HEAD, REACH, SEARCHED, ROWS = range(6)
-"""Rows of ``work``: vertex and reach of each slot, tails and heads of the arcs, slots that a thread gave up; their
-number. In a paired world REACH is the size of a component and SEARCHED the component of a slot."""
+"""Rows of ``work``: vertex and reach of each slot, tails and heads of the arcs, slots whose search a thread gave up;
+the number of rows. In a paired world REACH is the size of a component and SEARCHED the component of a slot."""
 
 SIZE, COMPONENT = REACH, SEARCHED
 
 LIVE, PLACED, SUM, SEARCHES, TICKET, COUNTERS = range(6)
-"""What a block counts in shared memory: live arcs, slots that are listed, the sum of what its threads found, slots in
-SEARCHED, its world; and the number of these counters."""
+"""Counters of a block in shared memory: live arcs, listed slots, the sum over its threads' findings, slots in
+SEARCHED, its world; and the number of counters."""
 
 GONE = 1
-"""The bit of a slot that seeds reach; ``search_cuda.py`` has the others."""
+"""The bit of a slot that seeds reach; ``search_cuda.py`` has the remaining bits."""
 
 MAX_THREADS = 1024
 
 AT_ONCE = 4
-"""Arcs that a thread reads before it looks at the first, where what follows from one does not need the one before."""
+"""Independent arcs that a thread loads before it processes the first."""
 
 ENDS = 2 * AT_ONCE
 
@@ -43,7 +43,7 @@ live_edges = for_kernels(rule.live_edges)
 
 
 class Fit(NamedTuple):
-    """How many slots and arcs, multiples of 4, a world has room for; and words for a bit per vertex."""
+    """Room of a world in slots and arcs, both multiples of 4; and the words of a bitmap over the vertices."""
 
     slots: Any
     arcs: Any
@@ -51,7 +51,7 @@ class Fit(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Working space of all blocks of a launch; none of it need be cleared.
+    """Working space of all blocks of a launch; it need not be cleared.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Memory(NamedTuple):
     cap : int
         Words in a row: room for cap // 2 live arcs.
     words, bytes : uint32 and uint8 arrays
-        The same memory: what searches read of each block's world. Empty where that is in shared memory.
+        The same memory twice: the search data of each block's world. Empty if this is in shared memory.
     """
 
     work: Any
@@ -75,17 +75,17 @@ class World(NamedTuple):
     Attributes
     ----------
     numbers, words, bytes : uint16 or uint32, uint32 and uint8 arrays
-        The same memory.
+        The same memory, in three views.
     packed : int
-        1 where two numbers are in a word, else 0.
+        1 if a word holds two numbers, else 0.
     aux, row, child, rank : int
-        Where each starts in ``numbers``: a number for each slot, first arc and heads of each, slots before each word of
-        ``bits``; ``bits`` and ``rank`` lie over ``row`` and ``child``.
+        Start of each array in ``numbers``: one number per slot; first arc of each slot; heads of the arcs; number of
+        slots before each word of ``bits``. ``bits`` and ``rank`` share the memory of ``row`` and ``child``.
     bits, mark : int
-        Where these start in ``words`` and ``bytes``: a bit for each vertex that has a slot; what is known of a slot.
+        Starts in ``words`` and ``bytes``: a bit per vertex, set if it has a slot; the mark bits of each slot.
     fit : Fit
     work, cap, base : int32 array, int, int
-        Rows of ``cap`` words, and where they start.
+        Rows of ``cap`` words, and the start of this block's rows.
     counters : int32 array, shape (COUNTERS,)
         In shared memory.
     """
@@ -108,7 +108,7 @@ class World(NamedTuple):
 
 
 def bytes_of(fit: Fit, packed: bool) -> int:
-    """Return the bytes that searches need of a world in shared memory (packed) or in global memory."""
+    """Return the bytes of a world's search data, in shared memory (packed) or in global memory."""
     if packed:
         return 2 * max(2 * fit.slots + 4 + fit.arcs, fit.slots + 3 * fit.words + (fit.words & 1)) + fit.slots
     return 4 * max(2 * fit.slots + 4 + fit.arcs, fit.slots + 2 * fit.words) + fit.slots
@@ -116,7 +116,7 @@ def bytes_of(fit: Fit, packed: bool) -> int:
 
 @device
 def in_shared_memory(fit, memory, counters):
-    """Return the working space of this block, with what searches read in shared memory (:func:`bytes_of` of it)."""
+    """Return the working space of this block with search data in shared memory (:func:`bytes_of` bytes)."""
     base = int64(cuda.blockIdx.x) * ROWS * memory.cap
     numbers, words = cuda.shared.array(0, uint16), cuda.shared.array(0, uint32)
     bytes_ = cuda.shared.array(0, uint8)
@@ -129,7 +129,7 @@ def in_shared_memory(fit, memory, counters):
 
 @device
 def in_global_memory(fit, memory, counters):
-    """Return the working space of this block, with what searches read in its part of ``memory.words``."""
+    """Return the working space of this block with search data in its part of ``memory.words``."""
     block = int64(cuda.blockIdx.x)
     numbers = max(2 * fit.slots + 4 + fit.arcs, fit.slots + 2 * fit.words)
     aux = block * (numbers + (fit.slots >> 2))
@@ -142,19 +142,19 @@ def in_global_memory(fit, memory, counters):
 
 @device
 def at(world, row):
-    """Return where a row of the block starts in ``work``."""
+    """Return the start of a row of this block in ``work``."""
     return world.base + row * world.cap
 
 
 @device
 def number_at(world, i):
-    """Return a number of ``numbers`` as one that can be reckoned with."""
+    """Return an element of ``numbers`` as int32, for arithmetic."""
     return int32(world.numbers[i])
 
 
 @device
 def add_number(world, i, what):
-    """Add to a number of ``numbers`` that stays within its bits, and return what it was."""
+    """Add to an element of ``numbers``, which must not overflow, and return its old value."""
     shift = uint32(16 * (i & world.packed))
     before = cuda.atomic.add(world.words, i >> world.packed, uint32(uint32(what) << shift)) >> shift
     return int32(before & (uint32(0xFFFFFFFF) >> uint32(16 * world.packed)))
@@ -162,9 +162,9 @@ def add_number(world, i, what):
 
 @device
 def draw(arcs, seed, id_, world):
-    """Write tails and heads of the live arcs; return their number, of which only cap // 2 were written.
+    """Write tails and heads of the live arcs; return the number of live arcs, even if only cap // 2 had room.
 
-    A thread owns an arc block: one Philox call, a look into its table, and another call for every three live arcs.
+    A thread owns an arc block. It costs one Philox call, one table lookup, and another call for every three live arcs.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     counters = world.counters
@@ -189,10 +189,10 @@ def draw(arcs, seed, id_, world):
 
 @device
 def read_arcs(world, first, count, ends):
-    """Read AT_ONCE arcs, ``block_size`` apart from ``first``, to ``ends``: tails, then heads; -1 beyond ``count``.
+    """Read AT_ONCE arcs, ``block_size`` apart from ``first`` on, to ``ends``: tails, then heads; -1 from ``count`` on.
 
-    The compiler moves no read of a block's rows over a write to them, so that a loop with one arc at a time has a wait
-    for each.
+    The compiler never moves a read of a block's rows across a write to them. So a loop that reads one arc at a time
+    would wait for each read.
     """
     for j in range(AT_ONCE):
         e = first + j * cuda.blockDim.x
@@ -212,11 +212,11 @@ def _slot_of(world, v):
 
 @device
 def number_slots(world, live, seeds, partial):
-    """Give slots to the vertices of the arcs; return the number of slots, more than fit where too many.
+    """Give slots to the vertices of the arcs; return the number of slots, even if it exceeds the room.
 
-    VERTEX becomes the vertex of each slot. The arcs become those of slots: TAIL and HEAD, or tail << 16 | head in TAIL
-    where numbers are packed. ``aux`` counts the arcs of each slot. Seeds are GONE; those without a slot are
-    ``counters[SUM]``.
+    VERTEX becomes the vertex of each slot. The arcs then connect slots: TAIL and HEAD, or tail << 16 | head in TAIL if
+    numbers are packed. ``aux`` counts the arcs of each slot. Seeds become GONE; ``counters[SUM]`` counts seeds without
+    a slot.
     """
     tid, block_size, work, fit = cuda.threadIdx.x, cuda.blockDim.x, world.work, world.fit
     tail = at(world, TAIL)
@@ -236,7 +236,7 @@ def number_slots(world, live, seeds, partial):
             if ends[j] >= 0:
                 cuda.atomic.or_(world.words, world.bits + (ends[j] >> 5), uint32(1) << uint32(ends[j] & 31))
     cuda.syncthreads()
-    # A thread numbers the vertices of a run of words.
+    # Each thread numbers the vertices of a contiguous range of words.
     chunk = (fit.words + block_size - 1) // block_size
     low, high = min(tid * chunk, fit.words), min((tid + 1) * chunk, fit.words)
     sum_ = int32(0)
@@ -253,7 +253,7 @@ def number_slots(world, live, seeds, partial):
         world.numbers[world.rank + w] = slot
         slot += int32(cuda.popc(world.words[world.bits + w]))
     cuda.syncthreads()
-    # Not each its own run: most of the vertices may be those of a few words.
+    # Words are interleaved among threads here, because most vertices may lie in a few adjacent words.
     for w in range(tid, fit.words, block_size):
         slot, left = number_at(world, world.rank + w), world.words[world.bits + w]
         while left != uint32(0):
@@ -284,7 +284,7 @@ def number_slots(world, live, seeds, partial):
 
 @device
 def _read_slots(world, first, count, ends):
-    """Do what :func:`read_arcs` does once arcs are those of slots; beyond ``count`` anything is read."""
+    """Like :func:`read_arcs`, for arcs between slots; values from ``count`` on are arbitrary."""
     if world.packed:
         for j in range(AT_ONCE):
             e = first + j * cuda.blockDim.x
@@ -296,7 +296,7 @@ def _read_slots(world, first, count, ends):
 
 @device
 def make_rows(world, count, slots, partial):
-    """Sort the arcs by tail: ``row`` (slots + 1 places) and ``child``. The bits and the counts in ``aux`` are lost."""
+    """Sort the arcs by tail into ``row`` (slots + 1 places) and ``child``; overwrites the bits and ``aux``."""
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     ends = cuda.local.array(ENDS, int32)
     chunk = (slots + block_size - 1) // block_size
@@ -326,9 +326,9 @@ def make_rows(world, count, slots, partial):
 
 @device
 def join_pairs(world, count, slots):
-    """Find the connected components of a paired world: roots hook to lower roots, paths are halved.
+    """Find the connected components of a paired world: higher roots hook to lower ones, and paths are halved.
 
-    COMPONENT is the lowest slot of a component, SIZE its size there, 0 where a slot is GONE.
+    COMPONENT becomes the lowest slot of a component. SIZE becomes its size, stored at that slot; 0 if any slot is GONE.
     """
     tid, block_size = cuda.threadIdx.x, cuda.blockDim.x
     work, tail, head = world.work, at(world, TAIL), at(world, HEAD)
@@ -361,7 +361,7 @@ def join_pairs(world, count, slots):
 
 @device
 def count_gone_pairs(world, slots):
-    """Return how many slots are in components that are gone."""
+    """Return the number of slots in components that are gone."""
     found = 0
     for s in range(cuda.threadIdx.x, slots, cuda.blockDim.x):
         found += 1 if world.work[at(world, SIZE) + world.work[at(world, COMPONENT) + s]] == 0 else 0

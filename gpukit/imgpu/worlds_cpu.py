@@ -1,6 +1,6 @@
-"""IMGPU on the CPU (Numba). ``worlds_cuda.py`` holds the same functions for GPUs.
+"""IMGPU on the CPU (Numba). ``worlds_cuda.py`` has the same functions for GPUs.
 
-A worker takes worlds one at a time; its sums are integers, so the number of workers changes nothing.
+A worker takes a batch of worlds at a time. Its sums are integers, so the number of workers does not change the result.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,10 +22,10 @@ from gpukit.imgpu.world_cpu import World, make_world
 from gpukit.worlds.blocks import ArcBlocks
 
 BATCH = 64
-"""Worlds that a worker takes at a time."""
+"""Fewest worlds that a worker takes at a time."""
 
 SHARD = 1024
-"""Worlds that are kept together, at least, if there are as many for each thread."""
+"""Fewest worlds that are kept together, if there are this many per thread."""
 
 
 class CpuWorlds:
@@ -40,12 +40,12 @@ class CpuWorlds:
     threads : int
         Workers.
     memory : int, optional
-        Bytes that kept worlds may take; half of what is free if not given.
+        Bytes that kept worlds may take; half of the free memory if not given.
     counting : module, optional
-        Its ``sum_gains`` and ``keep`` count; another one than ``count_cpu`` counts in another way.
+        Its ``sum_gains`` and ``keep`` count; a replacement of ``count_cpu`` may count differently.
     how : optional
-        How these are to count; for ``count_cpu`` the weight from which a component splits its world. Neither changes
-        the result.
+        An argument for these functions; for ``count_cpu`` the weight at which a component splits its world. Neither
+        option changes the result.
     """
 
     batch = 1
@@ -70,13 +70,13 @@ class CpuWorlds:
             world = make_world(ready)
             self._spare.put((world, make_labels(len(world.vertex))))
         self._shards: list[fixed_cpu.Shard] = []
-        # Kept: a choice evaluates vertices one by one, each in less time than it takes to start some threads.
+        # The pool is kept: a choice evaluates vertices one by one, each in less time than starting some threads takes.
         self._pool = ThreadPoolExecutor(threads)
 
     def _share(
         self, first: int, count: int, work: Callable, progress: Progress | None = None, size: int | None = None
     ) -> list:
-        """Return ``work(scratch, first, count)`` of batches of ``size`` that cover the worlds, in order."""
+        """Return ``work(scratch, first, count)`` for batches of ``size`` worlds that cover the range, in order."""
         size = size or max(BATCH, count // 4096)
 
         def one(low: int):
@@ -94,7 +94,7 @@ class CpuWorlds:
         return results
 
     def gains(self, first: int, count: int, seeds: Sequence[int], progress: Progress | None = None) -> np.ndarray:
-        """Return what each vertex adds to the reach of the seeds, summed over worlds first … (int64; 0 for seeds)."""
+        """Return what each vertex adds to the seeds' reach, summed over worlds first … (int64; 0 for seeds)."""
         chosen = np.array(seeds, np.int64)
         sums = [np.zeros(self.ready.n, np.int64) for _ in range(self.threads)]
         spare: SimpleQueue[np.ndarray] = SimpleQueue()
@@ -112,7 +112,7 @@ class CpuWorlds:
         return total
 
     def reached(self, first: int, count: int, seeds: Sequence[int], progress: Progress | None = None) -> np.ndarray:
-        """Return how many vertices the seeds reach in each of the worlds (int64)."""
+        """Return the number of vertices that the seeds reach in each world (int64)."""
         chosen = np.array(seeds, np.int64)
 
         def work(scratch: tuple[World, Labels], low: int, size: int) -> np.ndarray:
@@ -124,7 +124,7 @@ class CpuWorlds:
 
     def keep(self, first: int, count: int, progress: Progress | None = None) -> np.ndarray | None:
         """Draw worlds, keep them, and return the gains of all vertices; None if they do not fit."""
-        self._shards = []  # the old ones go before there are new
+        self._shards = []  # free the old ones first
         n, few = self.ready.n, min(16, count)
         gains = np.zeros(n, np.int64)
         lock = Lock()
@@ -139,7 +139,8 @@ class CpuWorlds:
         (sample,) = self._share(first, few, partial(work, means=(1.0, 1.0)), size=few)
         gains[:] = 0
         slots, arcs = len(sample.index) / few, len(sample.heads) / few
-        # A few shards a thread, so that progress and Ctrl-C get their turn, each with an index of all vertices.
+        # A few shards per thread, so that progress and Ctrl-C are handled in between; each has an index of all
+        # vertices.
         size = min(-(-count // self.threads), max(SHARD, -(-count // (8 * self.threads))))
         if slots * size >= 2**30 or fixed_cpu.bytes_of(slots, arcs, n, count, -(-count // size)) > self.memory:
             return None
@@ -147,7 +148,7 @@ class CpuWorlds:
         return gains + count
 
     def evaluate(self, vertices: Sequence[int]) -> list[int]:
-        """Return what each vertex adds to the seeds chosen so far, over the worlds that are kept."""
+        """Return the gain of each vertex beyond the chosen seeds, over the kept worlds."""
 
         def one(shard: fixed_cpu.Shard) -> list[int]:
             return [fixed_cpu.gain_of(*shard.arrays, v) for v in vertices]
@@ -155,6 +156,6 @@ class CpuWorlds:
         return [sum(parts) for parts in zip(*self._pool.map(one, self._shards), strict=True)]
 
     def choose(self, vertex: int) -> None:
-        """Make a vertex a seed in the worlds that are kept."""
+        """Make a vertex a seed in the kept worlds."""
         for shard in self._shards:
             fixed_cpu.choose(*shard.arrays, vertex)

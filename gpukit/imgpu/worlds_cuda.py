@@ -1,4 +1,4 @@
-"""IMGPU on a GPU: the sums and seeds of ``worlds_cpu.py``, to the bit."""
+"""IMGPU on a GPU: sums and seeds equal those of ``worlds_cpu.py``."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -30,17 +30,17 @@ from gpukit.wording import spelled
 from gpukit.worlds.blocks import ArcBlocks
 
 PER_LAUNCH = 1 << 16
-"""Worlds of a launch at most, so that progress and Ctrl-C get their turn."""
+"""Most worlds of a launch; progress and Ctrl-C are handled between launches."""
 
 KEPT_SLOT, KEPT_ARC, KEPT_WORLD = 4 + 4 + 4 + 4 + 8, 4, 8
-"""Device memory a kept slot takes (index, home, state, vertex, row), an arc, and a world."""
+"""Device memory of a kept slot (index, home, state, vertex, row), of an arc, and of a world."""
 
 
 RESIDENT = 8
-"""Blocks of a multiprocessor, each with a world in shared memory, at most."""
+"""Most blocks of a multiprocessor that have a world in shared memory."""
 
 STATIC = 6 << 10
-"""Bytes of shared memory that a block takes beside its world, what the GPU keeps for itself included; at most."""
+"""Most bytes of shared memory of a block besides its world, including what the GPU reserves."""
 
 
 class CudaWorlds:
@@ -53,13 +53,13 @@ class CudaWorlds:
     seed : int
         The user's seed, in [0, 2**64).
     memory : int, optional
-        Bytes of device memory to use at most; most of what is free if not given.
+        Bytes of device memory to use at most; most of the free memory if not given.
     blocks, threads : int, optional
-        Launch shape. None of these changes the result.
+        Launch shape. These options do not change the result.
     """
 
     batch = fixed_cuda.BATCH
-    """Vertices to evaluate at a time: about as many as a choice needs, so that most choices wait for one launch."""
+    """Vertices to evaluate at a time: about the number for one choice, so that most choices wait for one launch."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class CudaWorlds:
         self._arcs = for_launch(Arcs.of(ready))
         mean = ready.mean_live
         self._blocks, self._threads = blocks, threads
-        self._widest = 0  # the most slots of a world for which shared memory had no room
+        self._widest = 0  # the most slots of a world that did not fit in shared memory
         # Eight standard deviations above the mean: a world that needs more is drawn again with more room.
         self._make_room(int(mean + 8 * mean**0.5 + 32))
         none = np.empty(0, np.int32)
@@ -84,7 +84,7 @@ class CudaWorlds:
         self.drop()
 
     def _make_room(self, arcs: int) -> None:
-        """Make working space for worlds of so many live arcs."""
+        """Make working space for worlds of up to ``arcs`` live arcs."""
         self.cap = 2 * min(arcs, self.ready.most_live) + 2
         fit, self._resident = self._fit_in_shared_memory()
         room = (self.cap + 3) & ~3
@@ -99,17 +99,17 @@ class CudaWorlds:
         self._kernels = count_cuda.IN_SHARED_MEMORY if fit else count_cuda.IN_GLOBAL_MEMORY
         self.grid = max(1, self.memory // 2 // world_bytes)
         self.grid = min(self._blocks or self._shape(self.grid)[0], self.grid)
-        self._memory: Any = None  # the old arrays go before there are new
+        self._memory: Any = None  # free the old arrays first
         self._work, self._words = Buffer(1, np.int32), Buffer(1, np.uint32)
         self._work = Buffer(self.grid * ROWS * self.cap, np.int32)
         self._words = Buffer(self.grid * fit_bytes // 4, np.uint32)
         self._memory = for_launch(Memory(self._work, self.cap, self._words, Buffer(self._words.array.view(np.uint8))))
 
     def _fit_in_shared_memory(self) -> tuple[Fit | None, int]:
-        """Return what a block has room for in shared memory, and the blocks of a multiprocessor; None if too little.
+        """Return the room of a block in shared memory and the blocks of a multiprocessor; None if a world may not fit.
 
-        A world has fewer slots than arcs in most graphs, and twice as many at most: how many is only known when they
-        are drawn.
+        In most graphs a world has fewer slots than arcs; it has at most twice as many. The number is known only after
+        drawing.
         """
         arcs, words, n = (self.cap // 2 + 3) & ~3, (self.ready.n + 31) // 32, (self.ready.n + 3) & ~3
         if self.ready.paired or arcs >= 1 << 16:
@@ -125,7 +125,7 @@ class CudaWorlds:
         return None, 0
 
     def _make_more_room(self, control: np.ndarray) -> None:
-        """Make more room after a launch whose ``control`` says that a world had too little."""
+        """Make more room after a launch whose ``control`` reports that a world did not fit."""
         if self._resident and control[WIDEST] > self._fit.slots:
             self._widest = int(control[WIDEST])
             self._make_room(self.cap // 2 - 1)
@@ -133,7 +133,7 @@ class CudaWorlds:
             self._make_room(2 * self.cap)
 
     def _shape(self, worlds: int) -> Shape:
-        """Return blocks for so many worlds, as many as run at once at most, and threads of each."""
+        """Return the blocks for this many worlds, at most as many as run concurrently, and their threads."""
         kernel = self._kernels.sum_gains
         if not self._resident:
             return fullest(kernel, worlds, self._threads or _threads(self.ready.mean_live))
@@ -142,14 +142,14 @@ class CudaWorlds:
         return shape(kernel, worlds, self._threads or block_size(widest, 4), self._resident)
 
     def _launch(self, kernel: Any, worlds: int, *arguments: Any) -> None:
-        """Launch a kernel whose blocks take so many worlds in turns, with as many blocks as have working space."""
+        """Launch a kernel whose blocks take worlds in turn, with at most one block per working space."""
         worlds = min(self.grid, worlds)
         grid, threads = self._shape(worlds)
         shared = bytes_of(self._fit, packed=True) if self._resident else 0
         launch(kernel, worlds if self._blocks else grid, threads, *arguments, shared=shared)
 
     def count(self, first: int, count: int, seeds: Sequence[int], gains: Buffer, kept: Kept) -> np.ndarray:
-        """Add to ``gains`` over worlds, keep them unless ``kept`` is ``not_kept``, and return ``control``."""
+        """Add to ``gains`` over the worlds, keep them unless ``kept`` is ``not_kept``, and return ``control``."""
         control = Buffer(count_cuda.CONTROL, np.int64, 0)
         chosen = Buffer(np.array(seeds, np.int32)) if len(seeds) else self._none
         self._launch(
@@ -159,7 +159,7 @@ class CudaWorlds:
         return control.host()
 
     def count_kept(self, kept: Kept, state: Any, gains: Buffer) -> None:
-        """Add to ``gains`` over the worlds that are kept, without what the seeds chosen so far reach."""
+        """Add to ``gains`` over the kept worlds, without the reach of the chosen seeds."""
         control = Buffer(count_cuda.CONTROL, np.int64, 0)
         self._launch(
             self._kernels.sum_gains_kept, self._range[1],
@@ -167,13 +167,13 @@ class CudaWorlds:
         )  # fmt: skip
 
     def gains(self, first: int, count: int, seeds: Sequence[int], progress: Progress | None = None) -> np.ndarray:
-        """Return what each vertex adds to the reach of the seeds, summed over worlds first … (int64; 0 for seeds)."""
+        """Return what each vertex adds to the seeds' reach, summed over worlds first … (int64; 0 for seeds)."""
         found = self.gains_here(first, count, seeds, progress).host()
         found[np.array(seeds, np.int64)] = 0
         return found
 
     def gains_here(self, first: int, count: int, seeds: Sequence[int], progress: Progress | None = None) -> Buffer:
-        """Return what :meth:`gains` does on this GPU; what it says of seeds has no meaning."""
+        """Return the result of :meth:`gains` on this GPU; the values of seeds have no meaning."""
         total = Buffer(self.ready.n, np.int64, 0)
         low = first
         if self._kept is not None and (first, count, sorted(seeds)) == (*self._range, sorted(self._chosen)):
@@ -194,7 +194,7 @@ class CudaWorlds:
         return total
 
     def reached(self, first: int, count: int, seeds: Sequence[int], progress: Progress | None = None) -> np.ndarray:
-        """Return how many vertices the seeds reach in each of the worlds (int64)."""
+        """Return the number of vertices that the seeds reach in each world (int64)."""
         chosen, values = Buffer(np.array(seeds, np.int32)), Buffer(count, np.int64)
         while True:
             control = Buffer(count_cuda.CONTROL, np.int64, 0)
@@ -216,23 +216,23 @@ class CudaWorlds:
         return None if found is None else found.host()
 
     def keep_here(self, first: int, count: int, progress: Progress | None = None) -> Buffer | None:
-        """Do what :meth:`keep` does, and return the gains on this GPU."""
+        """Like :meth:`keep`, but return the gains on this GPU."""
         try:
             return self._keep(first, count, progress)
-        except OutOfMemory:  # somebody else took what was free when the budget was made
+        except OutOfMemory:  # another process took memory after the budget was made
             self.drop()
             return None
 
     def drop(self) -> None:
-        """Give up the worlds that are kept."""
-        self._kept: tuple[Kept, Any] | None = None  # and the state of their slots; not where the graph is paired
+        """Free the kept worlds."""
+        self._kept: tuple[Kept, Any] | None = None  # and the state of their slots; None if the graph is paired
         self._range, self._chosen = (0, 0), list[int]()
         self._slots: Slots | None = None
         self._room: Room | None = None
 
     def _keep(self, first: int, count: int, progress: Progress | None) -> Buffer | None:
-        """Do what :meth:`keep_here` promises where the memory of the budget is there."""
-        self.drop()  # before there are new ones
+        """Like :meth:`keep_here`; raises OutOfMemory if the budgeted memory is not available."""
+        self.drop()  # free the old worlds first
         mean = self.ready.mean_live
         arcs = int((2 if self.ready.paired else 1) * (count * mean + 8 * (count * mean) ** 0.5 + 64))
         slots = int(min(self.ready.n * count, 2 * arcs))
@@ -249,7 +249,7 @@ class CudaWorlds:
             used, placed = int(control[KEPT]) >> 32, int(control[KEPT]) & 0xFFFFFFFF
             if not control[OVERFLOW]:
                 break
-            del kept  # Before anything is made in its place.
+            del kept  # free these before new ones are made
             if used > slots or placed > arcs:
                 slots, arcs = max(slots, used), max(arcs, placed)
             else:
@@ -262,7 +262,7 @@ class CudaWorlds:
         return total
 
     def _index(self, kept: Sequence[Any], used: int, placed: int, widest: int, memory: int) -> None:
-        """Make the worlds that are kept, of up to ``widest`` slots each, ready to be searched."""
+        """Index the kept worlds, of at most ``widest`` slots each, for searches."""
         vertices, homes, rows, heads, worlds = kept
         counts, owners = Buffer(self.ready.n, np.int32, 0), Buffer(vertices[:used])
         grid, threads = shape(fixed_cuda.count_slots, -(-used // 256), block_size(256))
@@ -284,18 +284,18 @@ class CudaWorlds:
         self._room = for_launch(Room(seen, Buffer((self._searching, widest), np.int32)))
 
     def _search_shape(self, searches: int) -> tuple[int, int]:
-        """Return blocks for so many searches, and threads of each: wider ones where few worlds are searched."""
+        """Return the blocks for this many searches, and their threads: more threads if there are few searches."""
         least = width = block_size(fixed_cuda.BLOCK)
         while width < MAX_THREADS and 2 * width * max(1, searches) <= least * self._searching:
             width *= 2
         return min(self._searching, max(1, searches)), width
 
     def evaluate(self, vertices: Sequence[int]) -> list[int]:
-        """Return what each vertex adds to the seeds chosen so far, over the worlds that are kept."""
+        """Return the gain of each vertex beyond the chosen seeds, over the kept worlds."""
         return self.begin_to_evaluate(vertices)()
 
     def begin_to_evaluate(self, vertices: Sequence[int]) -> Callable[[], list[int]]:
-        """Begin :meth:`evaluate`; return what waits for it and returns its result."""
+        """Start :meth:`evaluate`; return a function that waits for it and returns its result."""
         sizes = np.array([self._starts[v + 1] - self._starts[v] for v in vertices])
         items = np.concatenate([[0], np.cumsum(sizes)])
         count = int(items[-1])
@@ -311,14 +311,14 @@ class CudaWorlds:
         return lambda: (read()[0][:-1] + (worlds - sizes)).tolist()
 
     def choose(self, vertex: int) -> None:
-        """Make a vertex a seed in the worlds that are kept."""
+        """Make a vertex a seed in the kept worlds."""
         self._chosen.append(vertex)
         searches = int(self._starts[vertex + 1] - self._starts[vertex])
         launch(fixed_cuda.choose, *self._search_shape(searches), vertex, self._slots, self._room)
 
 
 def _multiprocessor() -> tuple[int, int]:
-    """Return the bytes of shared memory and the registers that the blocks of a multiprocessor share."""
+    """Return the shared memory in bytes, and the registers, of a multiprocessor."""
     if simulated():
         return shared_memory(), 1 << 16
     names = "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR", "MAX_REGISTERS_PER_MULTIPROCESSOR"
@@ -326,5 +326,5 @@ def _multiprocessor() -> tuple[int, int]:
 
 
 def _threads(mean: float) -> int:
-    """Return the threads of a block for worlds of so many live arcs on average."""
+    """Return the threads of a block for worlds with this many live arcs on average."""
     return block_size(128 if mean < 1024 else 256 if mean < 65_536 else 512, 4)

@@ -1,4 +1,4 @@
-"""IMGPU on several GPUs: they share the worlds, and what each counts is added up; the sums of ``worlds_cpu.py``."""
+"""IMGPU on several GPUs: they share the worlds, and their counts are added; sums equal those of ``worlds_cpu.py``."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,8 +15,8 @@ from gpukit.worlds.blocks import ArcBlocks
 class MultiCudaWorlds:
     """The worlds of a graph on several GPUs; methods as in :class:`gpukit.imgpu.worlds_cpu.CpuWorlds`.
 
-    Each GPU has a copy of the graph, and draws, keeps and searches consecutive worlds, as many as the others or one
-    more. Where there are fewer worlds than GPUs, the last GPUs have none.
+    Each GPU has a copy of the graph. It draws, keeps and searches a range of consecutive worlds; the ranges differ by
+    at most one world. If there are fewer worlds than GPUs, the last GPUs have none.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class MultiCudaWorlds:
     gpus : sequence of int
         CUDA device numbers, at least one.
     **options
-        Further arguments of :class:`CudaWorlds`; ``memory`` counts for each GPU.
+        Further arguments of :class:`CudaWorlds`; ``memory`` is per GPU.
     """
 
     batch = CudaWorlds.batch
@@ -36,7 +36,7 @@ class MultiCudaWorlds:
         self._kept: list[CudaWorlds] = []
 
     def _share(self, method: Callable, first: int, count: int, *arguments: Any, progress: Progress | None) -> list[Any]:
-        """Call a method of :class:`CudaWorlds` on each GPU with its worlds, and return the results in order."""
+        """Call a method of :class:`CudaWorlds` on each GPU with its range of worlds; return the results in order."""
         used = min(len(self._parts), count)
         bounds, done = [first + count * place // used for place in range(used + 1)], [0] * used
 
@@ -52,18 +52,18 @@ class MultiCudaWorlds:
         return self._on_each(self._gpus[:used], work, range(used))
 
     def gains(self, first: int, count: int, seeds: Sequence[int], progress: Progress | None = None) -> np.ndarray:
-        """Return what each vertex adds to the reach of the seeds, summed over worlds first … (int64; 0 for seeds)."""
+        """Return what each vertex adds to the seeds' reach, summed over worlds first … (int64; 0 for seeds)."""
         found = self._sum(self._share(CudaWorlds.gains_here, first, count, seeds, progress=progress))
         found[np.array(seeds, np.int64)] = 0
         return found
 
     def reached(self, first: int, count: int, seeds: Sequence[int], progress: Progress | None = None) -> np.ndarray:
-        """Return how many vertices the seeds reach in each of the worlds (int64)."""
+        """Return the number of vertices that the seeds reach in each world (int64)."""
         return np.concatenate(self._share(CudaWorlds.reached, first, count, seeds, progress=progress))
 
     def keep(self, first: int, count: int, progress: Progress | None = None) -> np.ndarray | None:
-        """Draw worlds, keep them, and return the gains of all vertices; None if one GPU has no room for its share."""
-        self.drop()  # before there are new ones
+        """Draw worlds, keep them, and return the gains of all vertices; None if a GPU has no room for its share."""
+        self.drop()  # free the old worlds first
         found = self._share(CudaWorlds.keep_here, first, count, progress=progress)
         if any(one is None for one in found):
             self.drop()
@@ -72,7 +72,7 @@ class MultiCudaWorlds:
         return self._sum(found)
 
     def _sum(self, found: Sequence[Buffer]) -> np.ndarray:
-        """Add up what GPUs counted for each vertex, on the first of them."""
+        """Add the per-vertex counts of all GPUs, on the first GPU."""
         with on_gpu(self._gpus[0]):
             total = found[0]
             for other in found[1:]:
@@ -82,13 +82,13 @@ class MultiCudaWorlds:
             return total.host()
 
     def drop(self) -> None:
-        """Give up the worlds that are kept."""
+        """Free the kept worlds."""
         self._kept = []
         for part in self._parts:
             part.drop()
 
     def evaluate(self, vertices: Sequence[int]) -> list[int]:
-        """Return what each vertex adds to the seeds chosen so far, over the worlds that are kept."""
+        """Return the gain of each vertex beyond the chosen seeds, over the kept worlds."""
         begun = []
         for gpu, part in zip(self._gpus, self._kept, strict=False):
             with on_gpu(gpu):
@@ -96,7 +96,7 @@ class MultiCudaWorlds:
         return [sum(gains) for gains in zip(*(wait() for wait in begun), strict=True)]
 
     def choose(self, vertex: int) -> None:
-        """Make a vertex a seed in the worlds that are kept."""
+        """Make a vertex a seed in the kept worlds."""
         for gpu, part in zip(self._gpus, self._kept, strict=False):
             with on_gpu(gpu):
                 part.choose(vertex)
