@@ -1,4 +1,4 @@
-"""From an edge list to a :class:`Graph`: compact ids, drop loops, merge parallel edges, sort rows, transpose."""
+"""Build a :class:`Graph` from an edge list: compact ids, drop loops, merge parallel edges, sort rows, transpose."""
 
 import math
 from collections.abc import Callable
@@ -43,25 +43,26 @@ def build_graph(
     facts: dict | None = None,
     consume: bool = False,
 ) -> Graph:
-    """Build the graph of an edge list; the order of the edges in it does not matter.
+    """Build the graph of an edge list; the order of the edges does not matter.
 
-    Self-loops go, then edges of probability 0, then parallel edges merge. A vertex stays even if all its edges go.
+    Self-loops are dropped, then edges of probability 0; then parallel edges are merged. A vertex stays even if all its
+    edges are dropped.
 
-    ``parallel="combine"`` makes c parallel edges of probability p one of 1 - (1 - p)**c, also for weighted cascade,
-    where p = 1/d_in and d_in counts parallel edges: each of the c edges is a chance of its own, as in Kempe, Kleinberg,
-    Tardos (KDD 2003) and Chen, Wang, Yang (KDD 2009). Since 1 - (1 - p)**c <= c·p the sums into a vertex stay <= 1 and
-    the linear threshold model applies. The probabilities are then explicit (scheme ``file``; the fact
-    ``combined_from`` keeps the scheme). ``parallel="merge"`` counts an edge once; with explicit weights the largest
-    wins. ``sum`` adds weights before they are scaled, ``first`` keeps that of the first line; with other schemes both
-    are ``merge``. In an undirected graph edges listed as (u, v) and (v, u) are parallel.
+    ``parallel="combine"`` turns c parallel edges of probability p into one of 1 - (1 - p)**c. This includes weighted
+    cascade, where p = 1/d_in and d_in counts parallel edges: each of the c edges is a separate chance, as in Kempe,
+    Kleinberg, Tardos (KDD 2003) and Chen, Wang, Yang (KDD 2009). Since 1 - (1 - p)**c <= c·p, the sums into a vertex
+    stay <= 1, and the linear threshold model applies. The probabilities are then explicit (scheme ``file``; the fact
+    ``combined_from`` keeps the scheme). ``parallel="merge"`` counts an edge once; the largest explicit weight wins.
+    ``sum`` adds weights before they are scaled, ``first`` keeps the weight of the first line; with other schemes than
+    ``file`` both mean ``merge``. In an undirected graph edges listed as (u, v) and (v, u) are parallel.
 
     Parameters
     ----------
     u, v : integer arrays, shape (lines,)
         Tails and heads.
     w : float64 array, shape (lines,), or None
-        Probabilities in [0, 1], or with ``scale`` finite numbers >= 0; needed by the scheme ``file``, not used by
-        others.
+        Probabilities in [0, 1], or with ``scale`` finite numbers >= 0. Required by the scheme ``file``; other schemes
+        ignore it.
     weights : Weights
         The scheme; weighted cascade if not given.
     undirected : bool
@@ -72,19 +73,19 @@ def build_graph(
         True: ``u`` and ``v`` hold original ids, which are compacted in ascending order. False: they hold vertices
         0 … n-1. An ascending array: they hold positions in it, and it is the original ids.
     n : int or None
-        Number of vertices, with ``ids=False``; by default one more than the largest in use.
+        Number of vertices, with ``ids=False``; by default one more than the largest in ``u`` and ``v``.
     labels : Labels or None
-        Names of the vertices, of which ``u`` and ``v`` hold positions; ``ids`` and ``n`` do not count then.
+        Names of the vertices; ``u`` and ``v`` hold positions in them. ``ids`` and ``n`` are then ignored.
     scale : str or None
-        Makes probabilities of weights: ``max``: w / max w; ``in-sum``: w / the sum of the weights into the head; a
-        number: w / that. Parallel edges are made one before, but for those that combine, which count each.
+        How weights become probabilities. ``max``: w / max w. ``in-sum``: w / the sum of the weights into the head. A
+        number: w / this number. Parallel edges are merged before; edges that combine are scaled separately.
     transpose : bool
         Whether to keep the in-edges as well.
     facts : dict or None
-        Facts to start from; what is found here is added.
+        Initial facts; the facts found here are added.
     consume : bool
-        Whether ``u`` and ``v`` are of no use to anybody afterwards: where they lie as :mod:`.pairs` has them, the graph
-        takes their place.
+        Whether ``u`` and ``v`` may be overwritten: if they lie as :mod:`.pairs` arranges them, the graph reuses their
+        memory.
 
     Returns
     -------
@@ -93,11 +94,11 @@ def build_graph(
     Raises
     ------
     InputError
-        If there are too many vertices or edges, an id is negative or not below ``n``.
+        If there are too many vertices or edges, or an id is negative or not below ``n``.
     DeviceError
         If the graph does not fit into memory.
     UsageError
-        If the scheme needs weights and there are none.
+        If the scheme needs weights and none are given.
     """
     weights = weights or Weights()
     if weights.scheme == "file" and w is None:
@@ -141,12 +142,12 @@ def build_graph(
 
 
 def is_scale(scale: str) -> bool:
-    """Say whether a text is what weights can be scaled by."""
+    """Return whether a text is a valid scale of weights."""
     return scale in ("max", "in-sum") or (NUMBER.fullmatch(scale) is not None and 0 < float(scale) < math.inf)
 
 
 class _Listed(NamedTuple):
-    """What :func:`build_graph` was given, with its names."""
+    """The arguments of :func:`build_graph`, under the same names."""
 
     u: np.ndarray
     v: np.ndarray
@@ -161,7 +162,7 @@ class _Listed(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """Rows, original ids, words or weights of the edges, :func:`_merge`'s ``starts``, and room for the transpose."""
+    """Rows, original ids, words or weights of the edges, ``starts`` of :func:`_merge`, and room for the transpose."""
 
     indptr: np.ndarray
     indices: np.ndarray
@@ -172,12 +173,12 @@ class _Rows(NamedTuple):
 
 
 def _rows_in_place(listed: _Listed, facts: dict, transpose: bool) -> _Rows:
-    """Make rows of edges that are alike: what is listed becomes keys, and these rows, in the same place."""
+    """Make rows of edges without individual weights; the listed edges become keys and then rows, in the same memory."""
     keys, n, original = _keys(listed, listed.weights.scheme in EXPLICIT)
     sort_keys(keys, n)
     words, indptr = keys.view(np.int32), np.empty(n + 1, np.int64)
     kept, loops = merge_keys(keys, indptr, words)
-    full = transpose and 2 * kept >= len(keys)  # else most of the place would stay empty
+    full = transpose and 2 * kept >= len(keys)  # otherwise most of the memory would stay unused
     indices = words[:kept] if full else words[:kept].copy()
     halves = 2 if listed.undirected else 1
     facts["self_loops_dropped"] = loops // halves
@@ -187,7 +188,7 @@ def _rows_in_place(listed: _Listed, facts: dict, transpose: bool) -> _Rows:
 
 
 def _rows(listed: _Listed, facts: dict, transpose: bool) -> _Rows:
-    """Make rows of edges that have weights of their own, or of which each counts."""
+    """Make rows of edges that have individual weights, or that count individually."""
     u, v, w, weights, undirected, parallel, _, _, scale, _ = listed
     keys, n, original = _keys(listed._replace(consume=False), weights.scheme in EXPLICIT or parallel == "combine")
     keep = u != v
@@ -208,7 +209,7 @@ def _rows(listed: _Listed, facts: dict, transpose: bool) -> _Rows:
     if words is None:
         sort_keys(keys, n)
     else:
-        if parallel == "first":  # the halves of an undirected graph hold the same lines
+        if parallel == "first":  # both halves of an undirected graph hold the same lines
             lines = np.arange(len(keys)) % (len(keys) // (2 if undirected else 1) or 1)
             order = np.lexsort((lines, keys))
         else:
@@ -225,7 +226,7 @@ def _rows(listed: _Listed, facts: dict, transpose: bool) -> _Rows:
 
 
 def _stored(p: np.ndarray, facts: dict) -> np.ndarray:
-    """Return the stored words of probabilities, and note how many are raised to the least that there is."""
+    """Return the stored words of probabilities; record the number of those raised to the least possible value."""
     if raised := int(np.count_nonzero(p < 1 / ONE)):
         facts["probabilities_raised"] = raised
     return stored(p)
@@ -246,11 +247,11 @@ def _with_in_edges(graph: Graph, room: np.ndarray | None = None) -> Graph:
 def _keys(listed: _Listed, unequal: bool) -> tuple[np.ndarray, int, np.ndarray | None]:
     """Return tail << 32 | head of each edge, the number of vertices, and the original ids if they are not 0 … n-1.
 
-    Undirected edges come twice: all of them as listed, then all of them turned round.
+    Undirected edges come twice: first all as listed, then all reversed.
     """
     u, v, ids, n, undirected = listed.u, listed.v, listed.ids, listed.n, listed.undirected
     side_by_side = keys_behind(u, v)
-    ends = (u, v) if side_by_side is None else (side_by_side.view(np.int32),)  # without gaps: three times as fast
+    ends = (u, v) if side_by_side is None else (side_by_side.view(np.int32),)  # contiguous: three times as fast
     low = int(min(some.min(initial=0) for some in ends))
     high = int(max(some.max(initial=-1) for some in ends))
     if low < 0:
@@ -286,7 +287,7 @@ def _keys(listed: _Listed, unequal: bool) -> tuple[np.ndarray, int, np.ndarray |
 def _compact(
     u: np.ndarray, v: np.ndarray, high: int
 ) -> tuple[np.ndarray | None, np.ndarray | Callable[[np.ndarray], np.ndarray] | None]:
-    """Return the ascending distinct ids and their positions, a table or a function; None both if they are 0 … high."""
+    """Return the ascending distinct ids and their positions (a table or a function); twice None if ids are 0 … high."""
     if high < 4 * len(u) + (1 << 20):
         present = np.zeros(high + 1, bool)
         mark_ends(u, v, present)
@@ -323,11 +324,11 @@ def _merge(
     indptr, indices : int64 array, int32 array
         The rows without repeats.
     starts : int64 array or None
-        Where the group of each edge starts among the keys, and the end; only when edges combine.
+        Start of each edge's group among the keys, and the end; only if edges combine.
     words : array or None
         The merged words, or weights.
     repeats : int
-        How many keys went.
+        Number of keys removed.
     """
     indptr = np.searchsorted(keys, np.arange(n + 1, dtype=np.int64) << 32)
     first = _first_of_each(keys)
@@ -339,7 +340,7 @@ def _merge(
         if words is not None and starts is not None:
             if parallel == "combine":
                 words = combine_groups(starts, words)
-            elif parallel == "sum":  # one after the other, so that rounding is the same everywhere
+            elif parallel == "sum":  # added sequentially, so that rounding is the same everywhere
                 words = np.bincount(np.cumsum(first) - 1, weights=words)
             else:
                 words = words[starts[:-1]] if parallel == "first" else np.maximum.reduceat(words, starts[:-1])
@@ -353,7 +354,7 @@ def _merge(
 def _combined(
     weights: Weights, indices: np.ndarray, starts: np.ndarray, words: np.ndarray | None, n: int
 ) -> np.ndarray:
-    """Return stored words (uint32, m) of 1 - (1 - p)**c; ``words`` are those of a single edge where they are drawn."""
+    """Return stored words (uint32, m) of 1 - (1 - p)**c; ``words`` has the single edges' words if these are drawn."""
     counts = np.diff(starts)
     if weights.scheme == "wc":
         words = cascade_stored(np.bincount(indices, weights=counts, minlength=n).astype(np.int64))[indices]
@@ -364,7 +365,7 @@ def _combined(
 
 
 def degree_facts(graph: Graph) -> dict[str, int]:
-    """Return what ``graph info`` says about degrees."""
+    """Return the facts about degrees in ``gpukit graph info``."""
     out_degree, in_degree = np.diff(graph.indptr), in_degrees(graph)
     return {
         "isolated": int(np.count_nonzero((out_degree == 0) & (in_degree == 0))),

@@ -1,4 +1,4 @@
-"""A graph with other edges and vertices: the one an import of the new list of edges would give."""
+"""Changes edges and vertices of a graph; the result equals an import of the new edge list."""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -14,9 +14,9 @@ from gpukit.wording import spelled
 
 
 class Vertices(NamedTuple):
-    """Vertices that a graph is to have: how many, ids or labels as a graph has them, and where they were.
+    """The vertices of a new graph: their number, ids or labels as in a graph, and their old places.
 
-    ``place`` (int64) has the new number of each vertex of the graph before; -1 where it goes. Numbers keep their order.
+    ``place`` (int64) maps each old vertex to its new number, or to -1 if it is removed. Numbers keep their order.
     """
 
     n: int
@@ -28,7 +28,7 @@ class Vertices(NamedTuple):
 def change(
     graph: Graph, keys: np.ndarray, there: np.ndarray, words: np.ndarray | None = None, vertices: Vertices | None = None
 ) -> Graph:
-    """Return the graph with some edges there and others not, in O(n + m); the scheme of its probabilities stays.
+    """Return the graph with given edges present or absent, in O(n + m); its probability scheme stays.
 
     Parameters
     ----------
@@ -36,21 +36,21 @@ def change(
     keys : int64 array
         tail << 32 | head, ascending, of internal ids in the new graph.
     there : bool array
-        Whether each of these edges is to be there.
+        Whether each of these edges is to be present.
     words : uint32 array, optional
-        The probabilities of those that are, less one, in units of 2**-32.
+        Probabilities of the present ones, minus one, in units of 2**-32.
     vertices : Vertices, optional
-        Those that the new graph has; those of the graph by default. The edges of one that goes, go.
+        The vertices of the new graph; by default those of the old one. Edges of removed vertices are removed.
 
     Returns
     -------
     Graph
-        With in-edges where the graph has them. Of its facts those on degrees are those of the new edges.
+        With in-edges if the graph has them. Facts on degrees are computed for the new edges.
 
     Raises
     ------
     InputError
-        If there are too many edges, or those that come have no probability, since the graph has its own for each.
+        If there are too many edges, or edges are added without probabilities to a graph with explicit ones.
     """
     added = keys[there]
     if len(added) and words is None:
@@ -87,7 +87,7 @@ def change(
 
 
 def check_addable(graph: Graph) -> None:
-    """Refuse a graph to which no edge can be added; raises InputError."""
+    """Refuse a graph to which no edges can be added; raises InputError."""
     if graph.weights.scheme == "file":
         raise InputError(
             "the edges of this graph have probabilities of their own, and those to add have none; import it anew with "

@@ -1,4 +1,4 @@
-"""The graph every system works on: CSR rows of out-edges, and of in-edges when a system needs them."""
+"""The graph format of every system: CSR rows of out-edges, and of in-edges if a system needs them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,12 +16,12 @@ DRAWN = ("trivalency", "uniform")
 """Schemes whose probabilities are drawn."""
 
 EXPLICIT = (*DRAWN, "file")
-"""Schemes whose probabilities follow from nothing else, so that graphs hold them."""
+"""Schemes whose probabilities cannot be derived, so graphs store them."""
 
 
 @dataclass(frozen=True)
 class Weights:
-    """How edges got their probabilities.
+    """The scheme of the edge probabilities.
 
     Attributes
     ----------
@@ -30,9 +30,9 @@ class Weights:
     p : float or None
         The probability of every edge, in (0, 1]; for ``const`` only.
     seed : int or None
-        The seed that the probabilities were drawn by; for ``trivalency`` and ``uniform`` only.
+        The seed of drawn probabilities; for ``trivalency`` and ``uniform`` only.
     low, high : float or None
-        The range that they were drawn from, in [0, 1]; for ``uniform`` only.
+        The range of drawn probabilities, in [0, 1]; for ``uniform`` only.
     """
 
     scheme: str = "wc"
@@ -42,13 +42,13 @@ class Weights:
     high: float | None = None
 
     def __str__(self) -> str:
-        """Return the scheme as ``--weights`` takes it."""
+        """Return the scheme in the form of ``--weights``."""
         given = [value for value in (self.p, self.low, self.high) if value is not None]
         return ":".join([self.scheme, *map(repr, given)])
 
     @classmethod
     def of(cls, attributes: Mapping[str, Any]) -> "Weights":
-        """Return the scheme that the attributes of a file tell."""
+        """Return the scheme in the attributes of a file."""
         names = ("scheme", "p", "weights_seed", "low", "high")
         return cls(*(attributes.get(name) for name in names))  # type: ignore[arg-type]
 
@@ -71,7 +71,7 @@ class Graph:
     ids : int64 array, shape (n,), or None
         Original vertex ids, ascending; None when they are 0 … n-1.
     labels : Labels or None
-        Names of the vertices, where these are what the edge list has in place of ids; ``ids`` is None then.
+        Names of the vertices, if the edge list has names instead of ids; ``ids`` is None then.
     weights : Weights
         The probability scheme.
     probabilities : uint32 array, shape (m,), or None
@@ -84,7 +84,7 @@ class Graph:
     undirected : bool
         Whether every edge was made in both directions at import.
     facts : dict
-        What import found: ``self_loops_dropped``, ``parallel_edges_merged``, ``zero_probability_dropped``, …
+        Findings of the import: ``self_loops_dropped``, ``parallel_edges_merged``, ``zero_probability_dropped``, …
     """
 
     indptr: np.ndarray
@@ -110,7 +110,7 @@ class Graph:
         return len(self.indices)
 
     def original(self, vertices) -> np.ndarray:
-        """Return what people call internal vertex ids: original ids (int64), or labels (``str`` objects)."""
+        """Return the external names of internal vertex ids: original ids (int64), or labels (``str`` objects)."""
         return self.numbers(vertices) if self.labels is None else self.labels.texts(vertices)
 
     def internal(self, original) -> np.ndarray:
@@ -119,7 +119,7 @@ class Graph:
         Raises
         ------
         InputError
-            If one is not a vertex of the graph.
+            If a name is not a vertex of the graph.
         """
         if self.labels is None:
             return self.of_numbers(original)
@@ -134,7 +134,7 @@ class Graph:
         return found
 
     def numbers(self, vertices) -> np.ndarray:
-        """Return the ids (int64) by which files name internal vertex ids: original ones, with labels these same."""
+        """Return the ids (int64) of internal vertices in files: original ids, or internal ids if there are labels."""
         vertices = np.asarray(vertices, dtype=np.int64)
         return vertices if self.ids is None else self.ids[vertices]
 
@@ -144,7 +144,7 @@ class Graph:
         Raises
         ------
         InputError
-            If one is not a vertex of the graph.
+            If an id is not a vertex of the graph.
         """
         numbers = np.asarray(numbers, dtype=np.int64)
         if self.ids is None:

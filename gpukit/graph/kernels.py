@@ -1,4 +1,4 @@
-"""Kernels behind :mod:`gpukit.graph.build`; every result is the same for any number of threads."""
+"""Kernels of :mod:`gpukit.graph.build`; every result is the same for any number of threads."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -11,14 +11,14 @@ from gpukit.device.compiled import njit
 
 
 def rows_by_edges(indptr: np.ndarray, workers: int) -> np.ndarray:
-    """Return the first rows (int64, workers + 1) of ranges of rows with about as many edges each, and the end."""
+    """Return the boundaries (int64, workers + 1) of row ranges with about equal numbers of edges."""
     first_rows = np.searchsorted(indptr, np.arange(workers + 1) * indptr[-1] // workers)
     first_rows[0], first_rows[-1] = 0, len(indptr) - 1
     return first_rows
 
 
 def in_parts(kernel: Callable[..., None], bounds: np.ndarray, *arrays: np.ndarray) -> None:
-    """Have threads do the ranges between ascending bounds; threads of Numba would end a process that was forked."""
+    """Run a kernel on the ranges between ascending bounds in threads; Numba's threads would end a forked process."""
     with ThreadPoolExecutor(len(bounds) - 1) as pool:
         list(pool.map(lambda low, end: kernel(*arrays, low, end), bounds[:-1], bounds[1:]))
 
@@ -28,25 +28,25 @@ def transpose_rows(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Transpose CSR rows; each row of the result lists its sources in ascending order.
 
-    A counting sort: worker i takes a range of rows with about m / workers edges, counts them by head, and then writes
-    them behind those of the workers before it. Cost O(m + n · workers).
+    A counting sort. Worker i takes a range of rows with about m / workers edges and counts them by head. Then it writes
+    them after those of the previous workers. Cost O(m + n · workers).
 
     Parameters
     ----------
     indptr : int64 array, shape (n + 1,)
     indices : int32 array, shape (m,)
     payload : uint32 array, shape (m,) or (0,)
-        What travels along, a word for each edge.
+        A word per edge, moved along with it.
     room : int32 array, shape (m,), optional
-        What takes the indices of the transpose; a new array by default.
+        Receives the indices of the transpose; a new array by default.
 
     Returns
     -------
     tuple of 3 arrays
-        The same three of the transpose.
+        The first three arrays of the transpose.
     """
     n, m = len(indptr) - 1, len(indices)
-    workers = max(1, min(numba.get_num_threads(), m // (2 * n + 1)))  # their counters must not outweigh the edges
+    workers = max(1, min(numba.get_num_threads(), m // (2 * n + 1)))  # their counters must not be larger
     first_rows = rows_by_edges(indptr, workers)
     result = np.empty(m, np.int32) if room is None else room
     counts = np.zeros((workers, n), np.uint32 if m < 1 << 32 else np.int64)
@@ -56,7 +56,7 @@ def transpose_rows(
 
 @njit(parallel=True)
 def _scatter(indptr, indices, payload, first_rows, counts, result):
-    """Transpose; worker i owns the rows ``first_rows[i]`` … and the counters ``counts[i]``, zero at first."""
+    """Transpose; worker i owns the rows from ``first_rows[i]`` on and the counters ``counts[i]``, zero at first."""
     workers, n = counts.shape
     for worker in prange(workers):
         for i in range(indptr[first_rows[worker]], indptr[first_rows[worker + 1]]):
@@ -89,14 +89,15 @@ def merge_keys(keys, indptr, indices):
     ----------
     keys : int64 array, shape (edges,)
     indptr : int64 array, shape (n + 1,)
-        Takes where the rows start, and the end.
+        Receives the row starts, and the end.
     indices : int32 array, shape (edges,)
-        Takes the heads; it may be the first half of ``keys``, since no place is written before its key was read.
+        Receives the heads. It may be the first half of ``keys``, because a place is written only after its key was
+        read.
 
     Returns
     -------
     tuple of 2 ints
-        The edges that stay, and the keys that were loops. Cost: one pass.
+        Number of edges kept, and of keys that were loops. Cost: one pass.
     """
     kept, loops, row, last = 0, 0, 0, -1
     indptr[0] = 0
@@ -119,13 +120,14 @@ def merge_keys(keys, indptr, indices):
 
 
 def mark_ends(tails: np.ndarray, heads: np.ndarray, present: np.ndarray) -> None:
-    """Set ``present`` (bool) at each tail and head; threads may set the same place."""
+    """Set ``present`` (bool) at each tail and head; several threads may set the same place."""
     threads = numba.get_num_threads()
     in_parts(_mark_ends, np.arange(threads + 1) * len(tails) // threads, tails, heads, present)
 
 
 @njit
 def _mark_ends(tails, heads, present, low, end):
+    """Set ``present`` at the tails and heads of edges low … end - 1."""
     for i in range(low, end):
         present[tails[i]] = True
         present[heads[i]] = True
@@ -142,21 +144,22 @@ def pack_keys(tails: np.ndarray, heads: np.ndarray, rank: np.ndarray, keys: np.n
 
 @njit
 def _pack_keys(tails, heads, rank, keys, low, end):
+    """Write the keys of edges low … end - 1."""
     for i in range(low, end):
         keys[i] = np.int64(rank[tails[i]]) << 32 | np.int64(rank[heads[i]])
 
 
 @njit
 def combine_groups(starts, words):
-    """Return the stored word of 1 - ∏(1 - p) over each group of edges, by multiplication in ascending order of p.
+    """Return the stored word of 1 - ∏(1 - p) over each group of edges, multiplied in ascending order of p.
 
-    Words are probabilities in fixed point, minus one; 1 - p is then exact in float64 and a group of one keeps its word.
+    Words are fixed-point probabilities, minus one; so 1 - p is exact in float64, and a group of one keeps its word.
 
     Parameters
     ----------
     starts : int64 array, shape (groups + 1,)
     words : uint32 array
-        Is sorted within each group here, so that the order of the input does not matter.
+        Sorted in place within each group, so that the input order does not matter.
 
     Returns
     -------

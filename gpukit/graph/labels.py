@@ -11,18 +11,18 @@ import numpy as np
 from gpukit.graph.lines import shown
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-"""What no label may hold: a file of vertices, and a line of a message, could not."""
+"""Characters that labels must not have: a vertex file and a message line could not hold them."""
 
 SEARCHED, SHOWN = 100_000, 3
-"""Labels that a text is compared with at most, which takes a second or two, and those that are shown."""
+"""Most labels that a text is compared with, which takes a second or two; most labels suggested."""
 
 _MANY = 16
-"""A table of all labels is made to find at least one in so many of them."""
+"""A table of all labels is built if at least one label in ``_MANY`` is looked up."""
 
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """The labels of vertices 0 … n-1, ascending by their UTF-8 bytes, no two equal, none empty, no blanks around them.
+    """The labels of vertices 0 … n-1: distinct, not empty, no surrounding blanks, ascending by their UTF-8 bytes.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Labels:
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> "Labels":
-        """Return labels; the texts must ascend, as :func:`sorted` has them: that is the order of their UTF-8, too."""
+        """Return labels; the texts must ascend as in :func:`sorted`, which is also the order of their UTF-8 bytes."""
         parts = [text.encode() for text in texts]
         offsets = np.zeros(len(parts) + 1, np.int64)
         np.cumsum([len(part) for part in parts], out=offsets[1:])
@@ -54,14 +54,14 @@ class Labels:
         return found
 
     def find(self, texts: Sequence[str]) -> np.ndarray:
-        """Return the vertex of each text (int64), -1 where there is none of that label."""
+        """Return the vertex of each text (int64); -1 if no vertex has that label."""
         if len(texts) * _MANY > len(self):
             table = {self._text(vertex): vertex for vertex in range(len(self))}
             return np.array([table.get(text, -1) for text in texts], np.int64)
         return np.array([self._place(text.encode(errors="surrogatepass")) for text in texts], np.int64)
 
     def merged(self, *, fold_case: bool = True, strip: bool = True) -> tuple["Labels", np.ndarray]:
-        """Return the labels in lower case, with single blanks, or both, and the vertex (int32) of each old one."""
+        """Return the labels in lower case, with single blanks, or both; and the new vertex (int32) of each old one."""
         texts: Iterable[str] = (self._text(vertex) for vertex in range(len(self)))
         if strip:
             texts = (" ".join(text.split()) for text in texts)
@@ -71,7 +71,7 @@ class Labels:
         return labels, vertices[numbers]
 
     def alike(self) -> tuple[int, list[str]]:
-        """Return how many labels are others but for case and blanks, and two of them that are the same."""
+        """Return how many labels equal earlier ones up to case and blanks, and one such pair."""
         odd = ((self.data - ord("A")) < 26) | (self.data > 127) | (self.data == ord(" "))  # unsigned: wraps below A
         if not odd.any():
             return 0, []
@@ -82,7 +82,7 @@ class Labels:
         return len(self) - len(labels), self.texts(pair).tolist()
 
     def near(self, text: str) -> list[str]:
-        """Return some labels that may be meant by a text: those that hold it, capitals aside, or else look like it."""
+        """Return some labels that a text may mean: those that contain it, ignoring case, or else similar ones."""
         wanted = text.strip().casefold()
         if not wanted or len(self) > SEARCHED:
             return []
@@ -91,12 +91,12 @@ class Labels:
         return [self._text(known[one]) for one in held[:SHOWN] or difflib.get_close_matches(wanted, known, SHOWN)]
 
     def advice(self, text: str, otherwise: str) -> str:
-        """Return what a message says of a text that is no label: names that may be meant, or else something else."""
+        """Return the advice of a message about an unknown label: labels that may be meant, or else ``otherwise``."""
         near = " or ".join(map(shown, self.near(text)))
         return f"did you mean {near}? Else {otherwise}" if near else otherwise
 
     def take(self, vertices: np.ndarray) -> "Labels":
-        """Return the labels of some vertices, which ascend."""
+        """Return the labels of some vertices; their labels must ascend."""
         return Labels.of(self.texts(vertices))
 
     def _text(self, vertex: int) -> str:
@@ -106,13 +106,13 @@ class Labels:
         return self.data[self.offsets[vertex] : self.offsets[vertex + 1]].tobytes()
 
     def _place(self, wanted: bytes) -> int:
-        """Return where a label lies, by bisection; -1 if nowhere."""
+        """Return the vertex with a label, found by bisection; -1 if there is none."""
         place = bisect_left(range(len(self)), wanted, key=self._bytes)
         return place if place < len(self) and self._bytes(place) == wanted else -1
 
 
 class Interned:
-    """Texts as they come by, each with a number, until all are known and can be put in order."""
+    """Collects texts and numbers them, until all are known and can be sorted."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -121,7 +121,7 @@ class Interned:
         return len(self._numbers)
 
     def numbers(self, texts: Iterable[str]) -> np.ndarray:
-        """Return the number of each text (int32), a new one for a new text."""
+        """Return the number of each text (int32); a new text gets the next number."""
         known = self._numbers
         return np.array([known.setdefault(text, len(known)) for text in texts], np.int32)
 

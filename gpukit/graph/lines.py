@@ -1,4 +1,4 @@
-"""Lines of delimited text: how one is cut into fields, which fields are numbers, and what they are in a message."""
+"""Lines of delimited text: splitting into fields, recognising numbers, and quoting for messages."""
 
 import csv
 import re
@@ -12,16 +12,16 @@ MAX_ID = 2**63 - 1
 
 PROBABILITIES = 1.0
 COUNTS = sys.float_info.max
-"""The highest weight that is read, where weights are probabilities and where they are to be scaled."""
+"""The highest weight that is accepted: for probabilities, and for weights that are scaled later."""
 
 NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
-"""A decimal number. Python takes more for one: underscores, the digits of every script, words."""
+"""A decimal number. Python accepts more: underscores, digits of every script, words."""
 
 _WORD = re.compile(r'"((?:[^"]|"")*)"(?=[ \t]|$)|([^ \t"][^ \t]*)')
 _BLANKS = re.compile(r"[ \t]*")
 
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "space": None}
-"""Separators by name; blanks and tabs in runs are None."""
+"""Separators by name; None means runs of blanks and tabs."""
 
 
 def shown(text: str) -> str:
@@ -35,7 +35,7 @@ def decimal_comma(text: str) -> bool:
 
 
 def not_a_weight(highest: float) -> str:
-    """Return what a message says of a weight outside [0, highest]."""
+    """Return the part of a message about a weight outside [0, highest]."""
     return (
         f"is not a probability in [0, 1]; {spelled('scale')} takes counts"
         if highest == 1
@@ -44,24 +44,24 @@ def not_a_weight(highest: float) -> str:
 
 
 def separator_name(separator: str | None) -> str:
-    """Return the name of a separator, or itself."""
+    """Return the name of a separator, or the separator itself."""
     return next((name for name, one in SEPARATORS.items() if one == separator), separator or "")
 
 
 def split(line: str, separator: str | None) -> list[str]:
-    """Return the fields of a line, without blanks around them; quotes are those of CSV.
+    """Return the fields of a line, without surrounding blanks; quotes follow the rules of CSV.
 
     Parameters
     ----------
     line : str
-        Without its end.
+        Without its line end.
     separator : str or None
         One character; None for runs of blanks and tabs.
 
     Raises
     ------
     ValueError
-        With what is wrong with the quotes.
+        With a description of the wrong quotes.
     """
     if separator is None:
         return _words(line)
@@ -73,7 +73,7 @@ def split(line: str, separator: str | None) -> list[str]:
 
 
 def count(line: str, separator: str | None) -> int:
-    """Return the number of fields of a line; 0 where its quotes are wrong."""
+    """Return the number of fields of a line; 0 if its quotes are wrong."""
     try:
         return len(split(line, separator))
     except ValueError:
@@ -81,15 +81,15 @@ def count(line: str, separator: str | None) -> int:
 
 
 def quoted(item: Any) -> str:
-    """Return an item of a list as people and commands read it: a name in quotes where it holds a comma or a quote.
+    """Return an item of a list as commands read it: a name with a comma or a quote is put in quotes.
 
-    So is one that would begin a comment.
+    So is a name that would start a comment.
     """
     return _in_quotes(item) if isinstance(item, str) and re.search('^#|[",]', item) else str(item)
 
 
 def source_words(vertices: Sequence[Any], shares: Sequence[float]) -> list[str]:
-    """Return the source of a query in the words of ``--source``: a vertex, or several as ``VERTEX:SHARE``."""
+    """Return the source of a query in the syntax of ``--source``: a vertex, or several as ``VERTEX:SHARE``."""
     if len(vertices) == 1:
         return [quoted(vertices[0])]
     names = (_in_quotes(one) if ":" in str(one) else quoted(one) for one in vertices)

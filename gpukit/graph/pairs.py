@@ -1,4 +1,4 @@
-"""Edges as pairs of ids side by side: where they are read pairs of 32 bits become keys, and then rows, in place."""
+"""Edges as adjacent pairs of ids. Pairs of 32-bit ids become keys, and then rows, in the same memory."""
 
 import sys
 
@@ -6,21 +6,21 @@ import numpy as np
 import numpy.typing as npt
 
 _TAIL = 1 if sys.byteorder == "little" else 0
-"""Which of the two words is the high one of a key, tail << 32 | head."""
+"""Index of the word that is the high half of a key, tail << 32 | head."""
 
 Chunk = tuple[np.ndarray, np.ndarray, np.ndarray | None]
-"""Tails, heads, and weights where these are wanted."""
+"""Tails, heads, and weights if they are needed."""
 
 
 def paired(count: int, kind: npt.DTypeLike = np.int32) -> tuple[np.ndarray, np.ndarray]:
-    """Return room for ``count`` tails and heads."""
+    """Return arrays for ``count`` tails and heads."""
     return _ends(np.empty((count, 2), kind))
 
 
 def keys_behind(u: np.ndarray, v: np.ndarray) -> np.ndarray | None:
-    """Return the keys (int64, shape (edges,)) in whose halves tails and heads lie; None if they lie elsewhere.
+    """Return the keys (int64, shape (edges,)) whose halves are these tails and heads; None if they are not such halves.
 
-    They are the first of what :func:`paired` gave, or all of it.
+    The arrays must be those that :func:`paired` returned, or equally long beginnings of them.
     """
     words = u.base
     if words is None or words is not v.base or words.dtype != np.int32 or words.shape[1:] != (2,):
@@ -32,14 +32,14 @@ def keys_behind(u: np.ndarray, v: np.ndarray) -> np.ndarray | None:
 
 
 class Listing:
-    """Edges chunk after chunk, in one place that grows: the system moves pages, so that no edge is there twice.
+    """Edges from many chunks, in one growing memory block. The system moves pages, so no edge is stored twice.
 
     Parameters
     ----------
     weights : bool
         Whether the chunks have weights.
     room : int
-        Edges to have room for from the start, where it is known how many there will be.
+        Edges to reserve room for at the start, if their number is known.
     """
 
     def __init__(self, weights: bool, room: int = 0) -> None:
@@ -48,7 +48,7 @@ class Listing:
         self._count = 0
 
     def add(self, chunk: Chunk) -> None:
-        """Copy a chunk behind those before it; ids take 64 bits from the first that needs them."""
+        """Append a copy of a chunk; ids are stored in 64 bits from the first one that needs them."""
         u, v, w = chunk
         start, end = self._count, self._count + len(u)
         is_wide = len(u) > 0 and u.dtype.itemsize > self._words.itemsize
@@ -67,7 +67,7 @@ class Listing:
         self._count = end
 
     def edges(self) -> Chunk:
-        """Return all edges; no more can be added."""
+        """Return all edges; no more can be added afterwards."""
         self._resize(self._count)
         return *_ends(self._words), self._w
 

@@ -1,4 +1,4 @@
-"""The kernel behind :mod:`gpukit.graph.read.text`."""
+"""The kernel of :mod:`gpukit.graph.read.text`."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from gpukit.device.compiled import njit
 
 NOT_PLAIN, TOO_WIDE = -1, -2
 MAX_DIGITS = 18
-"""Digits of an id that cannot leave 64 bits."""
+"""Most digits of an id; these always fit 64 bits."""
 
 _U = np.uint64
 _ZEROS, _ABOVE, _TOP = _U(0x3030303030303030), _U(0x4646464646464646), _U(0x8080808080808080)
@@ -20,29 +20,28 @@ _HUNDREDS, _UNITS = _U(100 + (1000000 << 32)), _U(1 + (10000 << 32))
 
 @njit
 def parse_ids(text, words, u, v, highest, width, comma):
-    """Read ``u v`` lines of plain text; fields behind two ids are counted.
+    """Read ``u v`` lines of plain text; further fields are only counted.
 
     Parameters
     ----------
     text : uint8 array
-        Whole lines, the last one ended by a line feed, too: every loop over bytes stops there.
+        Whole lines. The last one must also end with a line feed, because every loop over bytes stops there.
     words : uint64 array
-        The eight bytes from each place of the text on, the first one the lowest; it may be shorter, or empty.
+        The eight bytes from each place of the text on, the first one lowest; it may be shorter than the text, or empty.
     u, v : int32 or int64 arrays
-        Take the ids; with room for a line of every four bytes.
+        Receive the ids; with room for one line per four bytes.
     highest : int64
-        The highest id that they can hold.
+        The highest id that they can store.
     width : int64
-        Fields of each line; 0: two or more.
+        Fields of each line; 0: any number from two on.
     comma : bool
-        Whether one comma stands between fields, with blanks around it or none; else blanks and tabs do.
+        Whether fields are separated by one comma, with optional blanks around it; otherwise by blanks and tabs.
 
     Returns
     -------
     int
-        The number of edges; NOT_PLAIN where a line is not what it should be, or may mean something else than it seems
-        to (an id with leading zeros can be a name), TOO_WIDE where an id is above ``highest``. Cost: one pass over the
-        bytes.
+        The number of edges. NOT_PLAIN if a line has another form, or may mean something else (an id with leading zeros
+        can be a name). TOO_WIDE if an id is above ``highest``. Cost: one pass over the bytes.
     """
     at, count = 0, 0
     while at < len(text):
@@ -84,7 +83,7 @@ def parse_ids(text, words, u, v, highest, width, comma):
 
 @intrinsic
 def _trailing_zeros(context, number):
-    """Return how many of the lowest bits of a number are 0: an instruction of the processor (64 for the number 0)."""
+    """Return the number of trailing zero bits of a number (64 for 0), by an instruction of the processor."""
 
     def instruction(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
@@ -94,12 +93,13 @@ def _trailing_zeros(context, number):
 
 @njit
 def _eight_digits(word, at):
-    """Return the number of the digits that eight bytes begin with, and where they end, the first byte being at ``at``.
+    """Return the number formed by the leading digits of eight bytes, and its end; the first byte is at ``at``.
 
-    Without a branch, which would be mispredicted at the end of most numbers: pairs of digits, then of pairs, … are
-    joined in place (D. Lemire, "Number parsing at a gigabyte per second", Software: Practice and Experience, 2021).
+    There is no branch, which would be mispredicted at the end of most numbers. Digits are joined to pairs, pairs to
+    fours, and so on, in place (D. Lemire, "Number parsing at a gigabyte per second", Software: Practice and Experience,
+    2021).
     """
-    others = ((word + _ABOVE) | (word - _ZEROS)) & _TOP  # its lowest bit is right: only a byte of the kind can carry
+    others = ((word + _ABOVE) | (word - _ZEROS)) & _TOP  # marks non-digits; the lowest mark is right
     bits = _trailing_zeros(others) & ~_U(7)  # 64 if all are digits
     digits = (word ^ _ZEROS) << ((_U(64) - bits) & _U(63))  # zeros before the first digit
     digits = digits * _U(10) + (digits >> _U(8))
@@ -109,7 +109,7 @@ def _eight_digits(word, at):
 
 @njit
 def _more_digits(text, at, value):
-    """Return a number whose first digits have a value, and where it ends."""
+    """Return the number that continues ``value`` with the next digits, and its end."""
     while 48 <= text[at] <= 57:
         value = 10 * value + (text[at] - 48)
         at += 1
@@ -118,7 +118,7 @@ def _more_digits(text, at, value):
 
 @njit
 def _separator(text, at, comma):
-    """Return the end of a separator, blanks and tabs with a comma among them if ``comma``; ``at`` if there is none."""
+    """Return the end of a separator: blanks and tabs, with one comma if ``comma``; ``at`` if there is none."""
     start = at
     while text[at] == 32 or text[at] == 9:
         at += 1
@@ -134,7 +134,7 @@ def _separator(text, at, comma):
 
 @njit
 def _more_fields(text, at, comma):
-    """Return the end of a line, and the number of its fields, of which two end at ``at``; 0 where it is not plain."""
+    """Return the end of a line and the number of its fields, two of them before ``at``; 0 fields if it is not plain."""
     fields, blank = 2, False
     while comma and (text[at] == 32 or text[at] == 9):
         at += 1

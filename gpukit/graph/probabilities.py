@@ -1,7 +1,7 @@
-"""Edge probabilities: schemes, 32-bit fixed point, and the check that a graph fits the linear threshold model.
+"""Edge probabilities: schemes, 32-bit fixed point, and the check for the linear threshold model.
 
-A probability p in (0, 1] is the integer threshold t = max(1, floor(p·2**32 + ½)) in [1, 2**32]; arrays store t - 1, so
-that p = 1 fits 32 bits, and an edge is live iff a uniform 32-bit draw is <= the stored word.
+A probability p in (0, 1] is the integer threshold t = max(1, floor(p·2**32 + ½)) in [1, 2**32]. Arrays store t - 1, so
+p = 1 fits 32 bits. An edge is live iff a uniform 32-bit draw is <= the stored word.
 """
 
 import math
@@ -24,25 +24,25 @@ SCHEMES = "wc, const:P, trivalency, uniform:LO:HI, file or none"
 
 
 def no_probabilities() -> InputError:
-    """Return the error of a graph that was imported without probabilities."""
+    """Return the error for a graph that was imported without probabilities."""
     schemes = "wc|const:P|trivalency|uniform:LO:HI|file"
     return InputError(f"the graph has no edge probabilities; import it with {spelled('weights')} {schemes}")
 
 
 def parse_weights(text: str, seed: int = 0) -> Weights:
-    """Return the scheme that ``wc | const:P | trivalency | uniform:LO:HI | file | none`` names.
+    """Return the scheme that a text of the form ``wc | const:P | trivalency | uniform:LO:HI | file | none`` names.
 
     Parameters
     ----------
     text : str
         The scheme; P is a probability in (0, 1], and LO <= HI are in [0, 1].
     seed : int
-        Kept for ``trivalency`` and ``uniform`` only.
+        Stored for ``trivalency`` and ``uniform`` only.
 
     Raises
     ------
     UsageError
-        If it is none of these.
+        If the text has none of these forms.
     """
     if text in ("wc", "file", "none"):
         return Weights(text)
@@ -64,7 +64,7 @@ def parse_weights(text: str, seed: int = 0) -> Weights:
 
 
 def _numbers(text: str, count: int) -> list[float]:
-    """Return so many numbers that colons part; not a number in place of all that is not."""
+    """Return ``count`` numbers separated by colons; NaN for every number that is invalid."""
     words = text.split(":")
     found = [float(word) if NUMBER.fullmatch(word) else math.nan for word in words]
     return found if len(found) == count else [math.nan] * count
@@ -81,12 +81,12 @@ def stored(p: np.ndarray) -> np.ndarray:
 
 
 def scaled(w: np.ndarray, heads: np.ndarray, n: int, scale: str) -> np.ndarray:
-    """Return the probabilities of weights: their share of the largest, of those into the head, or of a number.
+    """Return the probabilities of weights: divided by the largest, by the sum into the head, or by a number.
 
     Parameters
     ----------
     w : float64 array, shape (m,)
-        Above 0, in an order that does not depend on the input: a sum of floating-point numbers depends on it.
+        Above 0, in an order that does not depend on the input, because floating-point sums depend on the order.
     heads : integer array, shape (m,)
     n : int
         Number of vertices.
@@ -96,7 +96,7 @@ def scaled(w: np.ndarray, heads: np.ndarray, n: int, scale: str) -> np.ndarray:
     Raises
     ------
     InputError
-        If a weight is above the number, or a sum is no number.
+        If a weight is above the number, or a sum is not finite.
     """
     if scale not in ("max", "in-sum"):
         if w.max(initial=0) > float(scale):
@@ -121,6 +121,7 @@ def cascade_stored(in_degree: np.ndarray) -> np.ndarray:
 
 @njit(parallel=True)
 def _trivalency(indptr, indices, first_rows, seed, tag, words):
+    """Return a stored word for each edge: one of three, by a draw keyed by (tail, head)."""
     result = np.empty(len(indices), np.uint32)
     for worker in prange(len(first_rows) - 1):
         for u in range(first_rows[worker], first_rows[worker + 1]):
@@ -131,9 +132,9 @@ def _trivalency(indptr, indices, first_rows, seed, tag, words):
 
 
 def trivalency_stored(indptr: np.ndarray, indices: np.ndarray, seed: int) -> np.ndarray:
-    """Return stored words (uint32, m) that are 0.1, 0.01 or 0.001 by a draw keyed by (seed, tail, head).
+    """Return stored words (uint32, m) of 0.1, 0.01 or 0.001, chosen by a draw keyed by (seed, tail, head).
 
-    Source: Chen, Wang, Wang, KDD 2010. Vertices are internal ids, which ascend with the original ones.
+    Source: Chen, Wang, Wang, KDD 2010. Vertices are internal ids, which ascend with the original ids.
     """
     words = stored(np.array(TRIVALENCY))
     first_rows = rows_by_edges(indptr, numba.get_num_threads())
@@ -142,6 +143,7 @@ def trivalency_stored(indptr: np.ndarray, indices: np.ndarray, seed: int) -> np.
 
 @njit(parallel=True)
 def _uniform(indptr, indices, first_rows, seed, tag, low, high):
+    """Return a stored word for each edge: uniform between two thresholds, by a draw keyed by (tail, head)."""
     result = np.empty(len(indices), np.uint32)
     for worker in prange(len(first_rows) - 1):
         for u in range(first_rows[worker], first_rows[worker + 1]):
@@ -153,10 +155,11 @@ def _uniform(indptr, indices, first_rows, seed, tag, low, high):
 
 
 def uniform_stored(indptr: np.ndarray, indices: np.ndarray, low: float, high: float, seed: int) -> np.ndarray:
-    """Return stored words (uint32, m) of probabilities drawn uniformly from [low, high], keyed as trivalency's.
+    """Return stored words (uint32, m) of probabilities drawn uniformly from [low, high], keyed as for trivalency.
 
-    The thresholds of ``low`` and ``high`` and those between are equally likely, up to 2**-32 of their share; 0 is
-    raised to 1, as any p > 0 below 2**-32 is. ``high`` is above 0. The draw is another word of that for trivalency.
+    All thresholds from that of ``low`` to that of ``high`` are equally likely, up to a relative error of 2**-32.
+    Threshold 0 is raised to 1, like any p > 0 below 2**-32. ``high`` must be above 0. The draw uses another word than
+    trivalency.
     """
     ends = [np.uint64(threshold(p) if p else 0) for p in (low, high)]
     first_rows = rows_by_edges(indptr, numba.get_num_threads())
@@ -164,7 +167,7 @@ def uniform_stored(indptr: np.ndarray, indices: np.ndarray, low: float, high: fl
 
 
 def drawn_stored(weights: Weights, indptr: np.ndarray, indices: np.ndarray) -> np.ndarray:
-    """Return the stored words (uint32, m) of a scheme that draws them."""
+    """Return the stored words (uint32, m) of a scheme with drawn probabilities."""
     seed = weights.seed or 0
     if weights.scheme == "trivalency":
         return trivalency_stored(indptr, indices, seed)
@@ -203,14 +206,14 @@ def out_probabilities(graph: Graph) -> np.ndarray:
 
 
 def edge_weights(graph: Graph) -> np.ndarray:
-    """Return the stored words (uint32, m) of the out-edges, where they are weights of the edges.
+    """Return the stored words (uint32, m) of the out-edges if they are weights of the edges.
 
-    They are where they were read from a file or drawn for each edge, also where parallel edges were combined to them.
+    They are if they were read from a file or drawn for each edge, even if parallel edges were combined afterwards.
 
     Raises
     ------
     InputError
-        If the graph has no probabilities, or they follow from in-degrees, or are all equal.
+        If the graph has no probabilities, or they depend only on in-degrees, or all are equal.
     """
     made = graph.facts.get("combined_from", graph.weights.scheme)
     advice = f"import it with {spelled('weights', 'file')}, or leave {spelled('weighted', True)} out"
@@ -234,7 +237,7 @@ def edge_weights(graph: Graph) -> np.ndarray:
 
 
 def head_probabilities(graph: Graph) -> np.ndarray:
-    """Return the stored word (uint32, n) of all in-edges of each vertex, for the schemes where they are equal.
+    """Return the stored word (uint32, n) of all in-edges of each vertex, for schemes in which they are equal.
 
     Raises
     ------
@@ -245,7 +248,7 @@ def head_probabilities(graph: Graph) -> np.ndarray:
 
 
 def _scheme_stored(weights: Weights, degrees: np.ndarray) -> np.ndarray:
-    """Return the stored word of every in-edge of each vertex, for the schemes where they are equal."""
+    """Return the stored word of every in-edge of each vertex, for schemes in which they are equal."""
     if weights.scheme == "wc":
         return cascade_stored(degrees)
     if weights.scheme == "const":
@@ -262,6 +265,7 @@ def in_degrees(graph: Graph) -> np.ndarray:
 
 @njit
 def _in_sums(indices, words, n):
+    """Return the sum of thresholds (int64, n) of the in-edges of each vertex."""
     sums = np.zeros(n, np.int64)
     for i in range(len(indices)):
         sums[indices[i]] += np.int64(words[i]) + 1
@@ -274,7 +278,7 @@ def check_lt(graph: Graph) -> None:
     Raises
     ------
     InputError
-        Naming the first vertex that breaks it, by original id, and its sum; or if the graph has no probabilities.
+        With the first vertex that breaks it, by original id, and its sum; or if the graph has no probabilities.
     """
     if broken := above_one(graph):
         raise InputError(
@@ -285,11 +289,11 @@ def check_lt(graph: Graph) -> None:
 
 
 def above_one(graph: Graph) -> str:
-    """Say at which vertices the probabilities of the in-edges sum to more than 1; nothing if at none.
+    """Return a text that says where the probabilities of in-edges sum to more than 1; empty if nowhere.
 
-    The sum is over the fixed-point thresholds. Each differs from its probability by at most one unit of 2**-32 (half by
-    rounding, up to one where p < 2**-33 was raised to it), so weights that sum to exactly 1 may give 2**32 + d_in; more
-    than that is a sum above 1. Weighted cascade sums to 1 by its definition.
+    The sum is over the fixed-point thresholds. Each differs from its probability by at most one unit of 2**-32: half a
+    unit by rounding, up to one if p < 2**-33 was raised to a unit. So weights that sum to exactly 1 may give up to
+    2**32 + d_in, and more than that means a sum above 1. Weighted cascade sums to 1 by definition.
 
     Raises
     ------

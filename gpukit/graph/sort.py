@@ -1,16 +1,16 @@
-"""Sorting of edges as keys, tail << 32 | head, in the place where they are."""
+"""In-place sorting of edges as keys, tail << 32 | head."""
 
 import numpy as np
 
 FROM = 1 << 20
-"""Keys from which on it pays: fewer are sorted by NumPy in less time than the kernels take to compile or load."""
+"""Number of keys from which on this pays: NumPy sorts fewer keys in less time than the kernels take to load."""
 
 
 def sort_keys(keys: np.ndarray, n: int) -> None:
-    """Sort the keys (int64) of edges among ``n`` vertices, in place, by all threads.
+    """Sort the keys (int64) of edges among ``n`` vertices, in place, with all threads.
 
-    They are split by their first bits, the largest part first; threads sort the parts that are there meanwhile. Six
-    times as fast on two threads as ``numpy.sort``, which uses one (16 million keys, measured without AVX-512).
+    The keys are split by their leading bits, the largest part first; threads sort finished parts meanwhile. With two
+    threads this is six times as fast as ``numpy.sort``, which uses one (16 million keys, measured without AVX-512).
     """
     if len(keys) < FROM:
         keys.sort()

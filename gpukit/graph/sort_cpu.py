@@ -1,21 +1,21 @@
-"""Kernels behind :mod:`gpukit.graph.sort`. The *code* of a key is its tail and its head side by side, ``bits`` each."""
+"""Kernels of :mod:`gpukit.graph.sort`. The *code* of a key is the concatenation of its tail and head, ``bits`` each."""
 
 import numpy as np
 
 from gpukit.device.compiled import njit
 
 DIGIT = 8
-"""Bits by which keys are told apart at a time."""
+"""Bits of a code that one pass distinguishes."""
 
 FEW, ROOM = 24, 1 << 16
-"""Keys that are sorted one by one, and those that are sorted with as much room beside them, as a core's cache has."""
+"""Most keys sorted by insertion; most keys sorted with a second array of equal size, which fit a core's cache."""
 
 
 @njit
 def digit_starts(keys, bits, shift):
-    """Return where the keys of each digit of their codes at ``shift`` start once they are split by it, and the end.
+    """Return the start of each digit's keys, after a split by the digit of their codes at ``shift``, and the end.
 
-    An int64 array, shape (2**DIGIT + 1,). Cost: one pass.
+    The result is an int64 array of shape (2**DIGIT + 1,). Cost: one pass.
     """
     starts = np.zeros((1 << DIGIT) + 1, np.int64)
     for key in keys:
@@ -27,18 +27,18 @@ def digit_starts(keys, bits, shift):
 
 @njit
 def gather_digit(keys, starts, heads, digit, bits, shift):
-    """Bring the keys of a digit into their place, where none is moved by the gathering of other digits afterwards.
+    """Move the keys of a digit to their final range, which later calls for other digits do not change.
 
-    Cycles of keys that stand in each other's places ("American flag sort": P. M. McIlroy, K. Bostic and M. D. McIlroy,
-    "Engineering radix sort", 1993). Cost: one pass for all digits together, in any order.
+    Keys are moved along cycles ("American flag sort": P. M. McIlroy, K. Bostic and M. D. McIlroy, "Engineering radix
+    sort", 1993). Cost: one pass for all digits together, in any order.
 
     Parameters
     ----------
     keys : int64 array
     starts : int64 array
-        Those of :func:`digit_starts`.
+        The result of :func:`digit_starts`.
     heads : int64 array
-        Where the next key of each digit goes: ``starts`` at first, changed here.
+        Next place for a key of each digit: ``starts`` at first, changed here.
     digit, bits, shift : int64
     """
     while heads[digit] < starts[digit + 1]:
@@ -55,7 +55,7 @@ def gather_digit(keys, starts, heads, digit, bits, shift):
 
 @njit
 def sort_codes(keys, bits, top, room):
-    """Sort keys, in place, whose codes differ in the bits below ``top`` alone; ``room`` is an int64 array."""
+    """Sort keys in place whose codes differ only in the bits below ``top``; ``room`` is an auxiliary int64 array."""
     if len(keys) <= FEW:
         _sort_few(keys)
     elif len(keys) <= len(room):
@@ -71,11 +71,13 @@ def sort_codes(keys, bits, top, room):
 
 @njit
 def _digit(key, bits, shift):
+    """Return the digit of a key's code at ``shift``."""
     return ((key >> 32 << bits | key & 0xFFFFFFFF) >> shift) & ((1 << DIGIT) - 1)
 
 
 @njit
 def _sort_few(keys):
+    """Sort keys in place by insertion."""
     for i in range(1, len(keys)):
         key, place = keys[i], i
         while place > 0 and keys[place - 1] > key:
@@ -86,7 +88,7 @@ def _sort_few(keys):
 
 @njit
 def _sort_beside(keys, bits, top, other):
-    """Sort by the last digit, then by the one before it, …, to and fro between two arrays."""
+    """Sort by the last digit, then by the one before it, and so on, alternating between two arrays."""
     here, there = keys, other
     for shift in range(0, top, DIGIT):
         starts = np.zeros((1 << DIGIT) + 1, np.int64)
@@ -100,5 +102,5 @@ def _sort_beside(keys, bits, top, other):
             starts[digit] += 1
         here, there = there, here
     if (top + DIGIT - 1) // DIGIT % 2:
-        for i in range(len(keys)):  # a slice would have Numba compile what it says of slices that do not fit
+        for i in range(len(keys)):  # a slice would make Numba compile the error for slices of unequal length
             keys[i] = other[i]

@@ -1,4 +1,4 @@
-"""Next to nothing to run on: compiled code is loaded with it, before the phases that people compare."""
+"""A tiny input: running on it loads the compiled code before the measured phases."""
 
 from typing import TYPE_CHECKING
 
@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def one_edge(graph: "Graph", vertices: int = 2) -> "Graph":
-    """Return a graph of one edge, 0 → 1, with probabilities of the kind that a graph has, none of them tiny."""
+    """Return a graph of one edge, 0 → 1, with the same kind of probabilities as a given graph, none of them tiny."""
     import numpy as np
 
     from gpukit.graph.csr import Graph, Weights

@@ -1,11 +1,11 @@
-"""Random graphs, each a function of its parameters and a seed alone.
+"""Random graphs; each depends only on its parameters and a seed.
 
-Every draw is a Philox word keyed by the seed and by what it decides (the edge, the vertex, the community), so neither
-the number of threads nor the order of work matters. Decisions compare integers; the few power laws are tables made with
-:mod:`decimal`, whose results do not depend on the platform.
+Every draw is a Philox word keyed by the seed and by the object it decides about (edge, vertex or community). So neither
+the number of threads nor the order of work matters. Decisions compare integers. The few power laws are tables made with
+:mod:`decimal`, so they do not depend on the platform.
 
-Each generator returns ``(u, v, n)``: int32 tails and heads, and the number of vertices. In the undirected models each
-edge is listed once.
+Each generator returns ``(u, v, n)``: int32 tails and heads, and the number of vertices. Undirected models list each
+edge once.
 """
 
 from gpukit.graph.generators.attachment import ba, holme_kim

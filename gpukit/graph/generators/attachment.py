@@ -1,7 +1,7 @@
 """Growing graphs: preferential attachment (Barabási, Albert 1999) and triad formation (Holme, Kim 2002).
 
-A new vertex needs the degrees of all before it, so these run on one thread. An end of an edge, chosen uniformly from
-all ends so far, is a vertex chosen in proportion to its degree.
+A new vertex needs the degrees of all earlier ones, so these generators use one thread. A uniform choice among all ends
+of edges so far is a choice of a vertex in proportion to its degree.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ def ba(vertices: int, attach: int, seed: int = 0, *, clique: int | None = None) 
     seed : int
         In [0, 2**64).
     clique : int
-        Vertices of the clique at the start, at least max(attach, 2), which is the default.
+        Vertices of the initial clique, at least max(attach, 2), which is the default.
 
     Returns
     -------
@@ -41,8 +41,9 @@ def holme_kim(
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Grow a scale-free undirected graph with many triangles.
 
-    As :func:`ba`, but each edge of a new vertex after its first goes, with probability ``triad``, to a uniform
-    neighbour of the last vertex it was attached to by degree, if there is one that it has no edge to yet.
+    Like :func:`ba`, with one change. After its first edge, each edge of a new vertex is a triad edge with probability
+    ``triad``: it goes to a uniform neighbour of the last vertex that was chosen by degree, if that vertex has a
+    neighbour without an edge to the new one.
 
     Parameters
     ----------
@@ -70,7 +71,8 @@ def _grow(n: int, r: int, seed: int, clique: int | None, triad: float) -> tuple[
         )
     m = clique * (clique - 1) // 2 + r * (n - clique)
     check_size(n, m, undirected=True)
-    # The ends of the edges twice; for triads also each vertex's neighbours, in places that double, while they move.
+    # The edge ends are stored twice. Triads also need each vertex's neighbours, in lists that double while they are
+    # copied.
     lists = n * (32 + 24 * clique) + 32 * m if triad > 0 else 0
     check_drawing(f"growing {m:,} edges", 16 * m + 4 * n + lists)
     ends = _attach(np.uint64(seed), n, r, clique, m, int(triad * 2**32 + 0.5), TAG_ATTACHMENT)
@@ -79,7 +81,7 @@ def _grow(n: int, r: int, seed: int, clique: int | None, triad: float) -> tuple[
 
 @njit
 def _add_neighbour(u, v, room, start, size, space, used):
-    """Append v to the neighbours of u; move them to a larger place when full. Return the room and what is used."""
+    """Append v to the neighbours of u; move a full list to twice the room. Return the array and its used length."""
     if size[u] == space[u]:
         if used + 2 * space[u] > len(room):
             wider = np.empty(2 * len(room) + 2 * space[u], np.int32)
@@ -107,10 +109,10 @@ def _has_free(room, start, size, u, linked, v):
 
 @njit
 def _attach(seed, n, r, clique, m, triad, tag):
-    """Return the ends (int32, 2m) of the edges in the order they are made.
+    """Return the ends (int32, 2m) of the edges in order of creation.
 
-    Draw number d of vertex v is keyed by (v, d). ``linked[x] == v`` marks x as v itself or one of its neighbours. The
-    neighbour lists are kept only for triads.
+    Draw number d of vertex v is keyed by (v, d). ``linked[x] == v`` means that x is v itself or one of its neighbours.
+    Neighbour lists are kept only for triads.
     """
     ends = np.empty(2 * m, np.int32)
     filled = 0
@@ -131,7 +133,7 @@ def _attach(seed, n, r, clique, m, triad, tag):
                     room, used = _add_neighbour(v, x, room, start, size, space, used)
     for v in range(clique, n):
         linked[v] = v
-        visible = filled  # the degrees are those before v came
+        visible = filled  # degrees are those before v was added
         last = -1
         draw = 0
         made = 0

@@ -1,7 +1,7 @@
-"""Affiliation graphs: people meet in communities, which gives the triangles and cliques of real social networks.
+"""Affiliation graphs: people meet in communities, which creates the triangles and cliques of real social networks.
 
-A stand-in where the clustering matters (structural diversity): Holme–Kim graphs of LiveJournal's size have a quarter of
-its triangles.
+They are stand-ins for problems in which clustering matters (structural diversity): Holme–Kim graphs of LiveJournal's
+size have a quarter of its triangles.
 """
 
 from decimal import Decimal, localcontext
@@ -35,20 +35,20 @@ TRIANGLE_UNIT = 2**16
 
 
 def affiliation(vertices: int, edges: int, triangles: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, int]:
-    """Draw an undirected graph of so many edges with about the given number of triangles.
+    """Draw an undirected graph with the given number of edges and about the given number of triangles.
 
-    Communities of s = 3 … 350 members, P(s) ∝ s**-2.6, each pair of members joined with probability
-    min(1, (s/6)**-0.04); members by Pareto weights (density exponent 2.5, cap 60); communities are added until the
-    expected triangles inside them come to the number asked for (measured: overlaps and chance triangles change it by
-    less than 1 % at n = 400,000). Then edges by the product of the weights (Chung, Lu 2002) until there are
-    enough; there are more if the communities have more.
+    Communities have s = 3 … 350 members, with P(s) ∝ s**-2.6. Each pair of members is joined with probability min(1,
+    (s/6)**-0.04). Members are chosen by Pareto weights (density exponent 2.5, cap 60). Communities are added until the
+    expected triangles inside them reach ``triangles``; overlaps and chance triangles change the number by less than 1 %
+    (measured at n = 400,000). Then edges are added by the product of the weights (Chung, Lu 2002) until there are
+    ``edges``. If the communities alone have more, the graph has more.
 
     Parameters
     ----------
     vertices : int
         Number of vertices, at least 351.
     edges, triangles : int
-        Numbers of edges and of triangles to aim at.
+        Target numbers of edges and of triangles.
     seed : int
         In [0, 2**64).
 
@@ -82,7 +82,7 @@ def affiliation(vertices: int, edges: int, triangles: int, seed: int = 0) -> tup
 
 
 def _cumulative(weights: list[Decimal]) -> np.ndarray:
-    """Return floor(2**64 · cdf) of each value but the last, whose limit is open (uint64)."""
+    """Return floor(2**64 · cdf) of each value (uint64), except the last, which has no limit."""
     total, running, limits = sum(weights), Decimal(0), []
     for weight in weights[:-1]:
         running += weight
@@ -106,7 +106,7 @@ def _size_tables() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _pairs_per_triangle(limits: np.ndarray, expected: np.ndarray) -> float:
-    """Return the pairs of members that communities have for each unit of expected triangles."""
+    """Return the pairs of community members per unit of expected triangles."""
     sizes = np.arange(SMALLEST, LARGEST + 1)
     chances = np.diff(np.concatenate(([0.0], limits / 2**64, [1.0])))
     return float(chances @ (sizes * (sizes - 1) / 2)) / float(chances @ expected)
@@ -133,9 +133,10 @@ def _weights(seed, n, limits, tag):
 
 @njit
 def _sizes(seed, limits, expected, wanted, tag):
-    """Return the sizes (int64) of communities whose expected triangles come within 1 % below ``wanted``.
+    """Return the sizes (int64) of communities whose total of expected triangles is at most 1 % below ``wanted``.
 
-    A community that would exceed it is passed over: the largest ones have millions of triangles. Draw i is keyed by i.
+    A community that would exceed ``wanted`` is skipped, because the largest ones have millions of triangles. Draw i is
+    keyed by i.
     """
     sizes = np.empty(1024, np.int64)
     count, reached, i = 0, 0, 0
@@ -154,7 +155,7 @@ def _sizes(seed, limits, expected, wanted, tag):
 
 @numba.njit
 def _vertex(low, high, reach):
-    """Return a vertex in proportion to its weight; ``reach`` holds the running sums."""
+    """Return a vertex with probability proportional to its weight; ``reach`` holds the running sums of the weights."""
     return np.searchsorted(reach, np.int64(below64(low, high, reach[-1])), side="right")
 
 
@@ -178,9 +179,10 @@ def _members(seed, tag, c, members, reach):
 
 @njit(parallel=True)
 def _communities(seed, sizes, starts, coins, reach, tag, coin_tag):
-    """Return u << 32 | v, u < v, of each joined pair of members and -1 for the others (int64, starts[-1]).
+    """Return u << 32 | v, u < v, for each joined pair of members, and -1 for other pairs (int64, starts[-1]).
 
-    Community c has ``sizes[c]`` members and its pairs from ``starts[c]``; the coin of its pair i is keyed by (c, i).
+    Community c has ``sizes[c]`` members, and its pairs start at ``starts[c]``; the coin of its pair i is keyed by (c,
+    i).
     """
     keys = np.empty(starts[-1], np.int64)
     for c in prange(len(sizes)):

@@ -1,4 +1,4 @@
-"""What the generators share: bounded draws, and the first m distinct edges of a keyed sequence."""
+"""Shared parts of the generators: bounded draws, and the first m distinct edges of a keyed sequence."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from gpukit.device.philox import Stream, stream_tag
 from gpukit.errors import UsageError
 from gpukit.graph.memory import DRAW_BYTES, check_drawing
 
-# One round of the tag for each use, so that no two generators meet the same words.
+# Each use has its own tag, so that no two generators use the same words.
 TAG_RMAT, TAG_ER, TAG_ATTACHMENT, TAG_COMMUNITY, TAG_COIN, TAG_BACKGROUND, TAG_WEIGHT, TAG_FIRST = (
     stream_tag(Stream.GENERATOR, use) for use in range(8)
 )
@@ -21,8 +21,8 @@ MAX_ROUNDS = 200
 def below64(low, high, bound):
     """Return floor((high · 2**32 + low) · bound / 2**64): a draw in [0, bound), bound < 2**63.
 
-    Each value has probability 1/bound to within 2**-64; the bias, bound / 2**64, is below 2**-27 for every graph that
-    fits (bound <= 2**37), and no rejection is needed.
+    Each value has probability 1/bound to within 2**-64. The bias, bound / 2**64, is below 2**-27 for every graph that
+    fits (bound <= 2**37), so no rejection is needed.
     """
     bound_low, bound_high = uint64(bound) & uint64(0xFFFFFFFF), uint64(bound) >> uint64(32)
     low, high = uint64(low), uint64(high)
@@ -34,24 +34,25 @@ def below64(low, high, bound):
 def first_distinct(draw: Callable[[int, int], np.ndarray], count: int, kept: np.ndarray | None = None) -> np.ndarray:
     """Return the first ``count`` distinct values of a sequence, ascending.
 
-    Each round draws as many values as are still missing: it never draws one too many, so the result does not depend on
-    how the sequence is cut.
+    Each round draws as many values as are missing. So it never draws one too many, and the result does not depend on
+    how the sequence is divided.
 
     Parameters
     ----------
     draw : callable
-        ``draw(first, number)`` returns values (int64) number ``first`` … of the sequence; negative ones are skipped.
+        ``draw(first, number)`` returns ``number`` values (int64) of the sequence from index ``first`` on; negative ones
+        are skipped.
     count : int
-        How many distinct values to return.
+        Number of distinct values to return.
     kept : int64 array or None
-        Ascending distinct values that count as already drawn.
+        Ascending distinct values that count as drawn already.
 
     Raises
     ------
     UsageError
         If the sequence does not yield enough new values.
     DeviceError
-        If they do not fit into memory.
+        If the values do not fit into memory.
     """
     found = np.empty(0, np.int64) if kept is None else kept
     position = 0
@@ -76,7 +77,7 @@ def first_distinct(draw: Callable[[int, int], np.ndarray], count: int, kept: np.
 
 
 def canonical(keys: np.ndarray, undirected: bool) -> np.ndarray:
-    """Turn keys u << 32 | v with u = v into -1 and, if undirected, those with u > v into v << 32 | u."""
+    """Replace keys u << 32 | v with u = v by -1 and, if undirected, those with u > v by v << 32 | u."""
     u, v = keys >> 32, keys & 0xFFFFFFFF
     if undirected:
         keys = np.minimum(u, v) << 32 | np.maximum(u, v)
@@ -89,7 +90,7 @@ def unpack(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check_size(n: int, m: int, undirected: bool) -> int:
-    """Return the number of possible edges after checking 2 <= n < 2**31 and 1 <= m <= that number."""
+    """Check 2 <= n < 2**31 and 1 <= m <= the number of possible edges; return that number."""
     if not 2 <= n < 2**31:
         raise UsageError(f"{n} vertices; a generated graph has 2 … 2**31 - 1")
     possible = n * (n - 1) // (2 if undirected else 1)

@@ -30,20 +30,20 @@ def rmat(
     undirected: bool = False,
     no_dangling: bool = False,
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """Draw an R-MAT graph: each edge descends into one quadrant of the adjacency matrix a level, by one 32-bit word.
+    """Draw an R-MAT graph: per level, each edge descends into one quadrant of the adjacency matrix, by a 32-bit word.
 
     Parameters
     ----------
     scale : int
         log2 of the number of vertices, 1 … 30.
     edge_factor : float
-        Draws a vertex; loops and repeats among them go when the graph is built.
+        Draws per vertex; loops and repeats are removed when the graph is built.
     seed : int
         In [0, 2**64).
     a, b, c : float
         Probabilities of the upper left, upper right and lower left quadrant; the rest falls to the lower right.
     vertices : int
-        Number of vertices, instead of ``scale``; edges outside are drawn again.
+        Number of vertices, instead of ``scale``; edges outside the range are drawn again.
     draws : int
         Number of draws, instead of ``edge_factor``.
     edges : int
@@ -51,7 +51,8 @@ def rmat(
     undirected : bool
         Whether (u, v) and (v, u) are the same edge for ``edges``.
     no_dangling : bool
-        Whether each vertex first gets an edge, its head by the law of columns; the rest of ``edges`` is drawn as ever.
+        Whether each vertex first gets an out-edge, with a head drawn by the distribution of columns. The rest of
+        ``edges`` is drawn as usual.
 
     Returns
     -------
@@ -100,7 +101,7 @@ def rmat(
 
 @numba.njit
 def _descend(seed, tag, sample, call, take, limits):
-    """Return the quadrants of ``take`` <= 4 levels as two ``take``-bit numbers (row, column); no branches, no loop."""
+    """Return the quadrants of ``take`` <= 4 levels as two ``take``-bit numbers (row, column); no branches."""
     w0, w1, w2, w3 = draw4(seed, tag, sample, 0, call)
     down, right = uint64(0), uint64(0)
     for word in (w0, w1, w2, w3):
@@ -116,7 +117,7 @@ def _descend(seed, tag, sample, call, take, limits):
 def _draw(seed, first, number, n, levels, limits, tag):
     """Return u << 32 | v (int64) of draws first … first + number - 1; draw i is keyed by i.
 
-    A block of draws goes down four levels at a time, so that the compiler can do several draws in one instruction.
+    A block of draws descends four levels at a time, so that the compiler can vectorise over draws.
     """
     keys = np.empty(number, np.int64)
     calls = (levels + 3) // 4
@@ -146,7 +147,7 @@ def _draw(seed, first, number, n, levels, limits, tag):
 
 @njit(parallel=True)
 def _first_edges(seed, n, levels, limits, tag):
-    """Return v << 32 | w (int64) for each vertex v: w by the columns of an R-MAT draw that is keyed by v, and not v."""
+    """Return v << 32 | w (int64) for each vertex v; w ≠ v is the column of an R-MAT draw keyed by v."""
     keys = np.empty(n, np.int64)
     calls = (levels + 3) // 4
     for v in prange(n):
@@ -159,7 +160,7 @@ def _first_edges(seed, n, levels, limits, tag):
                 _, right = _descend(seed, tag, v, attempt * calls + call, take, limits)
                 w = (w << uint64(take)) | right
             attempt += 1
-        if w == uint64(v) or w >= n:  # a law of columns with hardly any other vertex
+        if w == uint64(v) or w >= n:  # the distribution of columns has hardly any other vertex
             w = (uint64(v) + uint64(1)) % n
         keys[v] = np.int64(uint64(v) << uint64(32) | w)
     return keys

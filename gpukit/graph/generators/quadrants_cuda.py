@@ -1,4 +1,4 @@
-"""The kernel that draws R-MAT edges on a GPU: the draws of ``quadrants.py`` for the same seed."""
+"""The kernel that draws R-MAT edges on a GPU; draws equal those of ``quadrants.py`` for the same seed."""
 
 from numba import int64, uint64
 

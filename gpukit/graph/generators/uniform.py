@@ -9,11 +9,11 @@ from gpukit.graph.generators.draws import TAG_ER, below64, canonical, check_size
 from gpukit.graph.memory import check_drawing
 
 PAIR_BYTES = 64
-"""A pair of vertices, where all of them are listed."""
+"""Bytes per pair of vertices, if all pairs are listed."""
 
 
 def er(vertices: int, edges: int, seed: int = 0, *, undirected: bool = False) -> tuple[np.ndarray, np.ndarray, int]:
-    """Choose exactly so many distinct edges without loops; every set of them is equally likely.
+    """Choose exactly ``edges`` distinct edges without loops; every such set is equally likely.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def er(vertices: int, edges: int, seed: int = 0, *, undirected: bool = False) ->
 
     if m <= possible // 2:
         keys = first_distinct(draw, m)
-    else:  # drawing the edges that are absent takes fewer rounds
+    else:  # drawing the absent edges takes fewer rounds
         check_drawing(f"{n * n:,} pairs of vertices", PAIR_BYTES * n * n)
         u, v = np.divmod(np.arange(n * n, dtype=np.int64), n)
         every = (u << 32 | v)[u < v if undirected else u != v]
