@@ -1,4 +1,4 @@
-"""The graphs of the five papers: a catalogue, and how to get them."""
+"""The graphs of the five papers: a catalogue, and their download."""
 
 from gpukit.datasets.catalogue import Dataset, find_dataset, load_catalogue, shipped_file
 from gpukit.datasets.download import Fetched, fetch, local_copy

@@ -24,27 +24,27 @@ class Dataset:
     name, title : str
         Name for the command line, and what the graph is.
     n, m : int
-        Vertices, and edge lines of the file.
+        Number of vertices, and of edge lines in the file.
     directed : bool
         Whether edges have a direction.
     used_by : dict of str to str
         Paper, and the name it prints.
     licence : str
-        Terms of use as far as they are known.
+        Terms of use, as far as known.
     page, url : str or None
-        Description and download; without a url it must be fetched by hand.
+        Description and download; without a url it must be downloaded by hand.
     member : str or None
         Pattern of the file inside an archive.
     shipped : str or None
         Path in the project.
     sha256 : str or None
-        Of the file that fetch writes.
+        SHA-256 of the file that fetch writes.
     note : str or None
-        Whatever else must be known.
+        Other facts that users must know.
     options : list of str
         Options of ``gpukit graph import``.
     stand_in, stand_in_clustered : dict or None
-        ``{model, options}`` of a synthetic graph of the same size; the second also of the same number of triangles.
+        ``{model, options}`` of a synthetic graph of the same size; the second also matches the number of triangles.
     approximate : bool
         Whether n and m are rounded.
     """
@@ -69,22 +69,22 @@ class Dataset:
 
     @property
     def undirected(self) -> bool:
-        """Whether import must take each line of the file for both directions."""
+        """Whether import must use each line of the file for both directions."""
         return "--undirected" in self.options
 
     @property
     def vertices(self) -> int | None:
-        """Number of vertices that import must be told, where some have no edge."""
+        """Number of vertices to give to import, if some have no edge."""
         return int(self.options[self.options.index("--vertices") + 1]) if "--vertices" in self.options else None
 
     def check_sizes(self, path: Path, n: int, m: int) -> None:
-        """Check the numbers of vertices and edge lines that were found in a file.
+        """Check the numbers of vertices and edge lines of a file.
 
         Raises
         ------
         InputError
-            If they are not those of the data set; rounded ones are not compared, and an undirected edge may be listed
-            once.
+            If they differ from those of the data set. Rounded numbers are not compared, and an undirected edge may be
+            listed once.
         """
         if self.undirected and 2 * m == self.m:
             m = self.m
@@ -101,7 +101,7 @@ def load_catalogue(path: Path | None = None) -> dict[str, Dataset]:
     Parameters
     ----------
     path : Path or None
-        The catalogue; by default the one of the project.
+        The catalogue; the one of the project if not given.
 
     Raises
     ------
@@ -127,12 +127,12 @@ def load_catalogue(path: Path | None = None) -> dict[str, Dataset]:
 
 
 def find_dataset(name: str) -> Dataset:
-    """Return the data set of a name, upper or lower case.
+    """Return the data set with a name; case does not matter.
 
     Raises
     ------
     UsageError
-        If there is none; similar names are offered.
+        If there is none; the message suggests similar names.
     """
     catalogue = {key.lower(): dataset for key, dataset in load_catalogue().items()}
     found = catalogue.get(name.lower())
@@ -144,7 +144,7 @@ def find_dataset(name: str) -> Dataset:
 
 
 def shipped_file(dataset: Dataset) -> Path:
-    """Return where the project keeps a shipped data set; raise InputError if it is not there."""
+    """Return the path of a shipped data set in the project; raises InputError if it is missing."""
     return _find(str(dataset.shipped), str(dataset.shipped))
 
 

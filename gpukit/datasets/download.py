@@ -1,4 +1,4 @@
-"""Getting a data set: a copy of the shipped file, or a download whose SHA-256 must stay what it was at first."""
+"""Fetches a data set: a copy of the shipped file, or a download whose SHA-256 must equal that of the first download."""
 
 import fnmatch
 import gzip
@@ -22,7 +22,7 @@ from gpukit.wording import spelled
 
 @dataclass(frozen=True)
 class Fetched:
-    """What :func:`fetch` wrote: size in bytes, SHA-256, where it came from, whether the SHA-256 was known before."""
+    """The file that :func:`fetch` wrote: size in bytes, SHA-256, source, and whether the SHA-256 was known."""
 
     bytes: int
     sha256: str
@@ -46,14 +46,14 @@ def fetch(dataset: Dataset, out: Path, progress: Progress | None = None) -> Fetc
     out : Path
         The target; replaced if it exists, and only by a complete file.
     progress : callable, optional
-        ``progress(bytes so far, all)``; not called while the size is unknown.
+        ``progress(bytes so far, total)``; not called while the size is unknown.
 
     Raises
     ------
     InputError
-        If there is no network, the server refuses, the file is not the expected one, or it cannot be written.
+        If there is no network, the server refuses, the file differs from the expected one, or it cannot be written.
     UsageError
-        If the target is the file that is shipped.
+        If the target is the shipped file itself.
     """
     progress = progress or (lambda done, total: None)
     try:
@@ -95,7 +95,7 @@ def _alternative(dataset: Dataset) -> str:
 
 
 def _finish(dataset: Dataset, part: Part, out: Path) -> Fetched:
-    """Check a complete download, take the edge list out of an archive, and put it in place; a wrong file is removed."""
+    """Check a complete download, extract an archived edge list, and move it into place; remove a wrong file."""
     url = str(dataset.url)
     try:
         if not dataset.member:
@@ -113,7 +113,7 @@ def _finish(dataset: Dataset, part: Part, out: Path) -> Fetched:
                 os.replace(part.path, temporary)
         part.drop()
     except ChangedFile:
-        raise  # the next call goes on from here, once it is accepted
+        raise  # the next call continues from here, once the change is accepted
     except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, tarfile.TarError) as error:
         part.drop()
         raise InputError(f"{url} is damaged ({error}); it was removed, fetch it again") from None
@@ -126,7 +126,7 @@ def _finish(dataset: Dataset, part: Part, out: Path) -> Fetched:
 
 
 def _check_gzip(path: Path) -> None:
-    """Read a gzip file to its end; its own checksum then proves it whole."""
+    """Read a gzip file to its end; its checksum proves it complete."""
     with open(path, "rb") as stream:
         if stream.read(2) != b"\x1f\x8b":
             raise gzip.BadGzipFile("not a gzip file")
@@ -136,7 +136,7 @@ def _check_gzip(path: Path) -> None:
 
 
 def _extract(dataset: Dataset, archive: Path, target: IO[bytes]) -> None:
-    """Write the member of a tar archive, gzipped without name and time, so that equal content gives equal bytes."""
+    """Write the member of a tar archive as gzip, without name and time, so that equal content gives equal bytes."""
     try:
         with tarfile.open(archive) as tar:
             for entry in tar:
@@ -149,7 +149,7 @@ def _extract(dataset: Dataset, archive: Path, target: IO[bytes]) -> None:
     except OSError as error:
         if error.errno is not None:
             raise
-        raise tarfile.ReadError(str(error)) from None  # so do bzip2 and gzip tell of damage
+        raise tarfile.ReadError(str(error)) from None  # bzip2 and gzip report damage this way
     raise InputError(f"{dataset.url} has no file {dataset.member}; it was removed")
 
 

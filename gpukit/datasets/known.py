@@ -1,4 +1,4 @@
-"""What was downloaded before: its SHA-256, in the data folder of the user, one small file each."""
+"""The SHA-256 of earlier downloads: one small file each, in the user's data folder."""
 
 import hashlib
 import logging
@@ -13,18 +13,18 @@ _log = logging.getLogger("gpukit")
 
 
 class ChangedFile(InputError):
-    """A download is not what it was at the first time."""
+    """A download differs from the first one."""
 
 
 def is_known(name: str, url: str, digest: str) -> bool:
-    """Say whether a data set was downloaded before, with this SHA-256.
+    """Return whether a data set was downloaded before with this SHA-256.
 
     Raises
     ------
     ChangedFile
-        If it had another one.
+        If its SHA-256 was another one.
     InputError
-        If what was recorded cannot be read.
+        If the record cannot be read.
     """
     record = _record(name, url)
     if record is None or not record.exists():
@@ -41,7 +41,7 @@ def is_known(name: str, url: str, digest: str) -> bool:
 
 
 def remember(name: str, url: str, digest: str) -> None:
-    """Record the SHA-256 of a first download; where that is impossible, a warning says so."""
+    """Record the SHA-256 of a first download; log a warning if this is impossible."""
     record = _record(name, url)
     try:
         if record is None:
@@ -53,7 +53,7 @@ def remember(name: str, url: str, digest: str) -> None:
 
 
 def _record(name: str, url: str) -> Path | None:
-    """Return where the SHA-256 is recorded; None without a home folder."""
+    """Return the path of the record of a SHA-256; None without a home folder."""
     folder = os.environ.get("XDG_DATA_HOME", "")
     if not os.path.isabs(folder):
         try:

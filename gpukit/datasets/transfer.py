@@ -1,8 +1,8 @@
-"""A download over HTTPS that goes on where it stopped.
+"""HTTPS downloads that resume where they stopped.
 
-The standard library does it: of the small download libraries, pooch does not resume, and the files have gigabytes. What
-is there so far lies in a hidden file beside the target. Its name says what it is a part of: the data set, its address,
-and the version that the server named; so it is never continued by, or taken for, anything else.
+This uses the standard library: the files have gigabytes, and pooch, the usual small download library, does not resume.
+The part so far is a hidden file next to the target. Its name identifies the download: the data set, its address, and
+the version that the server named. So a part is never continued with other data, or mistaken for it.
 """
 
 import base64
@@ -29,21 +29,21 @@ from gpukit.files import NO_LOCKS, reason
 CHUNK = 1 << 20
 TIMEOUT_S = 30
 LOOPBACK = False
-"""Whether plain HTTP from 127.0.0.1 is taken, too. For tests alone, whose server has no certificate."""
+"""Whether plain HTTP from 127.0.0.1 is accepted, too. Only for tests, whose server has no certificate."""
 
 Progress = Callable[[int, int], object]
 
-_VERSION_BYTES = 72  # of a version, so that the name of its part is short enough for any file system
+_VERSION_BYTES = 72  # limit of a version, so that the name of a part fits any file system
 _OPEN = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class NetworkError(Exception):
-    """The server, or the way to it, failed; the message says how."""
+    """The server or the connection failed; the message has the details."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A download so far: its file, open and locked, and the version of what it is a part of (empty: unknown)."""
+    """The part of a download so far: its file, open and locked, and the version of the whole file (empty: unknown)."""
 
     path: Path
     stream: IO[bytes]
@@ -51,11 +51,11 @@ class Part:
 
     @property
     def size(self) -> int:
-        """Bytes that are there."""
+        """Bytes downloaded so far."""
         return os.fstat(self.stream.fileno()).st_size
 
     def drop(self) -> None:
-        """Remove it."""
+        """Remove the part."""
         self.path.unlink(missing_ok=True)
 
 
@@ -66,10 +66,10 @@ def downloaded(name: str, url: str, folder: Path, progress: Progress) -> Iterato
     Raises
     ------
     InputError
-        If the address, or one that it leads to, is not HTTPS; a part there is not the user's own, or in use; or the
-        download cannot be written. What cannot be written leaves nothing.
+        If the address, or a redirection from it, is not HTTPS; if the existing part belongs to another user or is in
+        use; or if the download cannot be written. After a write error no part remains.
     NetworkError
-        If the download broke off. What came is kept where it can be continued.
+        If the download broke off. The part so far is kept if it can be continued.
     """
     _check_address(url)
     key = hashlib.sha256(f"{name}\n{url}".encode()).hexdigest()[:16]
@@ -95,7 +95,7 @@ def downloaded(name: str, url: str, folder: Path, progress: Progress) -> Iterato
             except urllib.error.HTTPError as error:
                 if error.code != http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE or part is None:
                     raise NetworkError(f"{url}: the server answered {error.code} {error.reason}") from None
-                part.drop()  # what is there now is shorter
+                part.drop()  # the file on the server is now shorter
                 part = None
             except (OSError, http.client.HTTPException) as error:
                 text = f"cannot download {url} ({getattr(error, 'reason', None) or error})"
@@ -115,7 +115,7 @@ def _check_address(url: str, source: str = "") -> None:
 
 
 class _Redirect(urllib.request.HTTPRedirectHandler):
-    """Follow a redirection to a secure address only."""
+    """Follows redirections to secure addresses only."""
 
     def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
         _check_address(newurl, req.full_url)
@@ -123,7 +123,7 @@ class _Redirect(urllib.request.HTTPRedirectHandler):
 
 
 def _ask(url: str, part: Part | None) -> Any:
-    """Ask for a file, or for what a part lacks and its last byte, so that a complete part is answered like others."""
+    """Request a file, or the rest of a part and its last byte; so a complete part gets an answer like any other."""
     headers = {"User-Agent": f"gpukit/{__version__}", "Accept-Encoding": "identity"}
     if part is not None:
         headers |= {"Range": f"bytes={part.size - 1}-", "If-Range": part.version}
@@ -132,20 +132,20 @@ def _ask(url: str, part: Part | None) -> Any:
 
 
 def _version(headers: Message) -> str:
-    """Return the version of a file that ``If-Range`` takes: a strong entity tag, else the time of its last change."""
+    """Return the version of a file for ``If-Range``: a strong entity tag, or else the time of its last change."""
     tag = headers.get("ETag", "")
     version = tag if tag.startswith('"') else headers.get("Last-Modified", "")
     return version if version.isascii() and len(version) <= _VERSION_BYTES else ""
 
 
 def _fits(headers: Message, part: Part) -> bool:
-    """Say whether a partial answer begins with the last byte of a part, and is of its version as far as it tells."""
+    """Return whether a partial answer starts at the last byte of a part, and does not name another version."""
     found = re.fullmatch(r"bytes ([0-9]+)-[0-9]+/([0-9]+|\*)", headers.get("Content-Range", ""))
     return found is not None and int(found[1]) == part.size - 1 and _version(headers) in ("", part.version)
 
 
 def _receive(answer: Any, part: Part, progress: Progress) -> None:
-    """Append an answer to a part; raises what the network raises, and InputError for the disk."""
+    """Append an answer to a part; raises network errors unchanged, and InputError for the disk."""
     length = answer.headers.get("Content-Length")
     total = part.size + int(length) if length else None
     done = part.size
@@ -165,7 +165,7 @@ def _receive(answer: Any, part: Part, progress: Progress) -> None:
 
 
 def _found(folder: Path, prefix: str, stack: ExitStack) -> Part | None:
-    """Return what an earlier download left, locked; of what cannot be continued nothing is kept."""
+    """Return the part of an earlier download, locked; remove parts that cannot be continued."""
     for path in sorted(folder.glob(f"{prefix}*part")):
         part = _taken(path, path.name[len(prefix) : -len("part")].rstrip("."), stack)
         if part is not None and part.version and part.size:
@@ -195,7 +195,7 @@ def _taken(path: Path, name: str, stack: ExitStack) -> Part | None:
 
 
 def _made(folder: Path, prefix: str, version: str, stack: ExitStack) -> Part:
-    """Make an empty part of a version."""
+    """Make an empty part for a version."""
     code = base64.urlsafe_b64encode(version.encode()).decode()
     path = folder / f"{prefix}{code}{'.' if code else ''}part"
     try:
@@ -205,7 +205,7 @@ def _made(folder: Path, prefix: str, version: str, stack: ExitStack) -> Part:
 
 
 def _locked(path: Path, flags: int, stack: ExitStack) -> IO[bytes]:
-    """Open a part for one process alone."""
+    """Open a part and lock it for this process."""
     try:
         stream = stack.enter_context(os.fdopen(os.open(path, flags, 0o666), "r+b", buffering=0))
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
