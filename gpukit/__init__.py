@@ -1,7 +1,7 @@
-"""gpukit: five GPU graph papers as one toolkit; see README.md for the map.
+"""gpukit: five GPU graph papers as one toolkit; see README.md for an overview.
 
-``import gpukit as gk`` gives one function a question, and the classes of their answers. All of them are imported when
-they are first used, so that this import takes no time, and a command only what it needs.
+``import gpukit as gk`` gives one function per question, and the classes of their results. They are imported on first
+use, so this import is fast, and a command imports only what it needs.
 """
 
 import importlib
@@ -62,14 +62,14 @@ _HOMES = {
     "seeds": ("influence_maximization", "simulated_seeds"),
     "spread": ("estimate_spread",),
 }
-"""The module of ``gpukit.api`` that each name is in."""
+"""The names in each module of ``gpukit.api``."""
 
-# Small launches are meant to be small; numba would warn about each of them.
+# Small launches are intended here; Numba would warn about each of them.
 os.environ.setdefault("NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS", "0")
 
 
 def __getattr__(name: str) -> Any:
-    """Return what is asked for the first time."""
+    """Import an attribute on its first use."""
     if name == "errors":
         return importlib.import_module("gpukit.errors")
     for module, names in _HOMES.items():

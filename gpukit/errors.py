@@ -1,9 +1,9 @@
-"""Errors a user can cause or meet, each with the exit code of the command line.
+"""Errors that a user can cause or encounter, each with the exit code of the command line.
 
-Every message is one line: what was found, what is allowed, what to do. What is wrong with a value is a ``ValueError``
-to Python, too; so an ``except ValueError`` around code that raises one of these must let it through first.
+Every message is one line: what was found, what is allowed, what to do. Errors about a value are also a Python
+``ValueError``. So an ``except ValueError`` around code that raises one of these must let it through first.
 
-A message names options by :func:`gpukit.wording.spelled`: as the command line does, or as Python.
+A message names options by :func:`gpukit.wording.spelled`, in the form of the command line or of Python.
 """
 
 from gpukit.wording import spelled
@@ -16,19 +16,19 @@ class GpukitError(Exception):
 
 
 class ComparisonFailed(GpukitError):
-    """Two things that should agree do not (``diff``, ``verify``, ``bench --compare``)."""
+    """Two things that should be equal differ (``diff``, ``verify``, ``bench --compare``)."""
 
     exit_code = 1
 
 
 class UsageError(GpukitError, ValueError):
-    """An option, parameter or combination of them is not allowed."""
+    """An option, a parameter or a combination of them is not allowed."""
 
     exit_code = 2
 
 
 class BadValue(UsageError):
-    """A value that a parameter does not take; whoever prints it names the parameter as its reader does.
+    """A value that a parameter does not accept; each face prints its own name of the parameter.
 
     Parameters
     ----------
@@ -49,38 +49,39 @@ class BadValue(UsageError):
 
 
 class WrongType(UsageError, TypeError):
-    """An argument of a function is of a type that it does not take."""
+    """An argument of a function has a type that is not accepted."""
 
 
 class InputError(GpukitError, ValueError):
-    """A file or a value in it is missing, unreadable or out of range."""
+    """A file, or a value in it, is missing, unreadable or out of range."""
 
     exit_code = 3
 
 
 class DeviceError(GpukitError):
-    """No such device, it is taken, or the work does not fit into its memory."""
+    """The device does not exist, is in use, or has too little memory for the work."""
 
     exit_code = 4
 
 
 NO_GPU_MEMORY = ("CUDA_ERROR_OUT_OF_MEMORY", "cudaErrorMemoryAllocation")
-"""Signs of it in what the driver and the runtime say, of any call where other processes hold all of it."""
+"""Signs of missing GPU memory in messages of the driver and the runtime; any call may fail if other processes hold
+it all."""
 
 
 def lacks_gpu_memory(error: BaseException | None) -> bool:
-    """Return whether an error tells of too little memory on a GPU.
+    """Return whether an error reports too little memory on a GPU.
 
-    CuPy's own is known by its name, since CuPy is not loaded to run on the CPU.
+    CuPy's error is recognised by its name, because CuPy is not loaded on the CPU.
     """
     return type(error).__name__ == "OutOfMemoryError" or any(sign in str(error) for sign in NO_GPU_MEMORY)
 
 
 def is_interrupt(error: BaseException | None) -> bool:
-    """Return whether an error is an interrupt, or comes of one, through however many others.
+    """Return whether an error is an interrupt, or was caused by one, directly or through other errors.
 
-    CPython makes a SystemError of an interrupt that arrives while compiled code runs, and one of that where Numba loads
-    code at the time.
+    CPython raises a SystemError from an interrupt that arrives while compiled code runs. If Numba is loading code at
+    that time, another SystemError is raised from it.
     """
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__

@@ -1,4 +1,4 @@
-"""Files that are whole or absent: the one way by which gpukit puts anything on disk, and how it reads text."""
+"""Writing files atomically, which is the only way gpukit writes to disk; and reading text."""
 
 import errno
 import os
@@ -28,36 +28,36 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _ADDRESS = re.compile("(https?):/+")
 
 NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
-"""What flock says on a file system that does not have it."""
+"""Errors of flock on a file system without locks."""
 
 State = tuple[int, int, int, int, int]
 
 
 def state_of(file: PathLike | int) -> State:
-    """Return what tells a file, open or named, from others and from what it was: device, inode, size, two times."""
+    """Return the identity and state of an open or named file: device, inode, size, and two times."""
     found = os.stat(file)
     return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
 
 def missing(path: PathLike, otherwise: str) -> InputError:
-    """Return the error of a file that is not there: how an address is fetched, or else what is said of other names."""
+    """Return the error for a missing file: for a web address how to fetch it, otherwise the name plus ``otherwise``."""
     text = os.fspath(path)
     if _ADDRESS.match(text) is None:
         return InputError(f"{text}{otherwise}")
-    address = _ADDRESS.sub(r"\1://", text, count=1)  # of two slashes a Path keeps one
+    address = _ADDRESS.sub(r"\1://", text, count=1)  # Path reduces two slashes to one
     return InputError(f"{address} is an address, and files are read; fetch it first, as by curl -LO {address}")
 
 
 def check_target(path: PathLike) -> os.stat_result | None:
-    """Check that a file can be put at a path, and return the status of the one that it would replace.
+    """Check that a file can be written to a path; return the status of the file that it would replace.
 
-    Only a regular file is replaced. A link is neither replaced nor followed: where it leads is easily another place
-    than its user thinks of.
+    Only a regular file is replaced. A link is neither replaced nor followed, because it often leads to an unexpected
+    place.
 
     Raises
     ------
     InputError
-        If there is something else, no such folder or no permission, or the name is too long.
+        If the path holds something else, its folder is missing, permission is missing, or the name is too long.
     """
     folder = Path(path).parent
     try:
@@ -65,7 +65,7 @@ def check_target(path: PathLike) -> os.stat_result | None:
             line = f"{folder} is no folder; name one" if folder.exists() else f"there is no folder {folder}; create it"
             raise InputError(f"cannot write {path}: {line}")
         try:
-            old = os.lstat(Path(path))  # of an empty text the current folder
+            old = os.lstat(Path(path))  # an empty text means the current folder
         except FileNotFoundError:
             old = None
     except InputError:
@@ -81,29 +81,29 @@ def check_target(path: PathLike) -> os.stat_result | None:
 
 @contextmanager
 def replacing(path: PathLike) -> Iterator[str]:
-    """Yield a temporary name beside ``path``; rename it over ``path`` on success, remove it on any exception.
+    """Yield a temporary name next to ``path``; rename it to ``path`` on success, remove it on any exception.
 
-    The new file has the mode of the one that it replaces, and its owner and group where that is allowed; a file where
-    none was has what the umask says. No reader ever sees half a file: it is synced before it gets its name. The
-    renaming waits for the checks of the inputs (:mod:`gpukit.pending`): a damaged input puts no output in place.
+    The new file gets the mode of the file that it replaces, and its owner and group if allowed; a new file gets the
+    mode of the umask. Readers never see a partial file, because it is synced before the renaming. The renaming waits
+    for the checks of the inputs (:mod:`gpukit.pending`), so a damaged input never produces an output.
 
     Raises
     ------
     InputError
-        If the file cannot be written: see :func:`check_target`; a full disk, ….
+        If the file cannot be written: see :func:`check_target`; or for example the disk is full.
     """
     target = Path(path)
     temporary: Path | None = None
     try:
         old = check_target(target)
-        # The suffix matches no pattern for artifacts, and the leading dot keeps it out of plain listings. A name has
-        # at most 255 bytes, on some file systems 143.
+        # The suffix matches no pattern for artifacts, and the leading dot hides it from plain listings. A name has at
+        # most 255 bytes, on some file systems 143.
         name = os.fsencode(target.name)[:100].decode(errors="ignore")
         temporary = target.with_name(f".{name}.{os.urandom(8).hex()}.tmp")
-        _unfinished.add(temporary)  # before it is there: an interrupt may come right after
+        _unfinished.add(temporary)  # registered first: an interrupt may come right after the creation
         os.close(os.open(temporary, _NEW, 0o666 if old is None else 0o600))
         yield str(temporary)
-        # Something may have come to the place while the content was made.
+        # Another process may have written to the path in the meantime.
         old = check_target(target) or old
         if old is not None:
             _take_after(temporary, old)
@@ -120,13 +120,13 @@ def replacing(path: PathLike) -> Iterator[str]:
 
 
 def remove_unfinished() -> None:
-    """Remove the temporary files of this process, which is about to end without another chance to do so."""
+    """Remove the temporary files of this process before it ends abruptly."""
     for temporary in tuple(_unfinished):
         temporary.unlink(missing_ok=True)
 
 
 def _take_after(path: Path, old: os.stat_result) -> None:
-    """Give a file the mode of the one that it replaces, and its owner and group as far as that is allowed."""
+    """Give a file the mode of the file that it replaces, and its owner and group as far as allowed."""
     mode, now = old.st_mode & 0o777, path.stat()
     if (now.st_uid, now.st_gid) != (old.st_uid, old.st_gid):
         try:
@@ -135,7 +135,7 @@ def _take_after(path: Path, old: os.stat_result) -> None:
             try:
                 os.chown(path, -1, old.st_gid)
             except OSError:
-                mode &= 0o707 | (mode & 0o007) << 3  # another group may do no more than everybody
+                mode &= 0o707 | (mode & 0o007) << 3  # another group gets at most the permissions of everybody
     path.chmod(mode)
 
 
@@ -148,7 +148,7 @@ def _sync(path: PathLike) -> None:
 
 
 def _sync_folder(path: Path) -> None:
-    """Make a new name last, where the file system can; the file is in its place in any case."""
+    """Make a new name durable if the file system can; the file is in place in any case."""
     try:
         _sync(path)
     except OSError as error:
@@ -179,12 +179,12 @@ def read_text(path: PathLike) -> str:
 
 
 def read_lines(path: PathLike) -> list[str]:
-    """Return the lines of a text file, which end with a line feed and nothing else; raises like :func:`read_text`."""
+    """Return the lines of a text file, split at line feeds only; raises like :func:`read_text`."""
     return read_text(path).removesuffix("\n").split("\n")
 
 
 def reason(error: BaseException) -> str:
-    """Return one short line for a system error, also when HDF5 wrapped it in a long message."""
+    """Return a short line for a system error, even if HDF5 wrapped it in a long message."""
     number = getattr(error, "errno", None)
     if number is None and (found := re.search(r"errno = (\d+)", str(error))):
         number = int(found.group(1))
@@ -203,9 +203,9 @@ def reason(error: BaseException) -> str:
 
 
 def cache_folder(name: str, make: bool = False) -> Path | None:
-    """Return a folder of the user's cache (``$XDG_CACHE_HOME/gpukit``, ``~/.cache/gpukit`` by default).
+    """Return a folder of the user's cache (``$XDG_CACHE_HOME/gpukit``, by default ``~/.cache/gpukit``).
 
-    None if there is none, or others could write to it. ``make``: make it if it is not there.
+    None if it is missing, or writable by others. ``make``: create it if it is missing.
     """
     base = os.environ.get("XDG_CACHE_HOME", "")
     try:

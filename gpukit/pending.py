@@ -1,8 +1,8 @@
-"""Checks of input files that run beside the work: no answer is printed or put in place before all have ended.
+"""Checks of input files that run concurrently with the work. No answer is printed or stored before all have ended.
 
-The command line runs every command within :func:`beside`. There standard output waits for the checks, a file that is
-written does (``files.py``), and so does the end; a command has nothing to do for it and cannot forget it.
-Elsewhere, in a program that imports gpukit, a check has ended when the file has been read.
+The command line runs every command within :func:`beside`. There, standard output, the writing of files (``files.py``)
+and the end of the command wait for the checks. So a command needs no code for this and cannot forget it. Elsewhere, in
+a program that imports gpukit, a check has ended when the file has been read.
 """
 
 import sys
@@ -19,11 +19,11 @@ _open = False
 _checks: "list[_Check]" = []
 
 again = False
-"""Whether large files are checked in full, too (``gpukit --verify``)."""
+"""Whether large files are also checked in full (``gpukit --verify``)."""
 
 
 class _Check(threading.Thread):
-    """One check; the thread is a daemon, so that an interrupted command need not wait for it."""
+    """One check. Its thread is a daemon, so an interrupted command need not wait for it."""
 
     def __init__(self, check: Callable[[], None], after: str | None) -> None:
         super().__init__(daemon=True)
@@ -42,14 +42,15 @@ class _Check(threading.Thread):
 
 
 def later(check: Callable[[], None], after: str | None = None) -> None:
-    """Run a check beside the work, or at once where nothing would wait for it.
+    """Run a check concurrently with the work, or immediately if nothing would wait for it.
 
     Parameters
     ----------
     check : callable
-        Raises an error if what it checks is wrong.
+        Raises an error if the checked data is wrong.
     after : str, optional
-        A module that the check imports and the command shall import first; numba, whose threads the command sets.
+        A module that the check imports, but that the command must import first: numba, because the command sets its
+        threads.
     """
     if _open:
         _checks.append(_Check(check, after))
@@ -58,7 +59,7 @@ def later(check: Callable[[], None], after: str | None = None) -> None:
 
 
 def finish_checks() -> None:
-    """Wait for all checks and raise the first error there was."""
+    """Wait for all checks and raise their first error."""
     with _lock:
         for check in _checks:
             check.wanted.set()
@@ -69,7 +70,7 @@ def finish_checks() -> None:
 
 
 class _Held:
-    """A stream that takes nothing before all checks have ended well."""
+    """A stream that accepts nothing until all checks have succeeded."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -88,13 +89,12 @@ class _Held:
 
 @contextmanager
 def beside() -> Iterator[None]:
-    """Let checks run beside the work, hold standard output back until they have ended, and wait for them at the end.
+    """Run checks concurrently with the ``with`` body; hold standard output back until they end, and wait for them.
 
     Raises
     ------
     InputError
-        If a check found something wrong; also instead of an error of the command, which a damaged file may well have
-        caused.
+        If a check fails. It replaces an error of the command, which the damaged file may have caused.
     """
     global _open
     _open = True
@@ -107,7 +107,7 @@ def beside() -> Iterator[None]:
             finish_checks()
         except GpukitError:
             raise
-        except Exception:  # says nothing of the file: both may have imported a module that cannot be imported
+        except Exception:  # says nothing about the file: both may have imported a module that cannot be imported
             raise error from None
         raise
     finally:

@@ -1,4 +1,4 @@
-"""Words of messages: numbers with their nouns, and options by the names that the reader knows."""
+"""Words of messages: numbers with nouns, and options under the names that the reader uses."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -6,18 +6,18 @@ from contextlib import contextmanager
 from typing import Literal
 
 Face = Literal["python", "command", "workflow"]
-"""Who reads messages: a program that calls gpukit, the command line, or the configuration of the workflow."""
+"""The reader of messages: a program that calls gpukit, the command line, or the configuration of the workflow."""
 
 _face: Face = "python"
 
 _OFF = {"undirected": "directed", "adaptive": "uniform", "fresh": "fixed"}
-"""Options of commands that switch another one off, where that is not ``--no-…``."""
+"""Command options that switch another one off, if their name is not ``--no-…``."""
 _ENDS = ("source", "target", "weight")
 
 
 @contextmanager
 def facing(face: Face) -> Iterator[None]:
-    """Let messages name options as a face does while the ``with`` body runs; a decorator, too."""
+    """Make messages name options in the form of a face during the ``with`` body; also works as a decorator."""
     global _face
     before, _face = _face, face
     try:
@@ -31,7 +31,7 @@ reported_devices: set[str] = set()
 
 
 def spelled(name: str, value: object = None) -> str:
-    """Return an option, with a value if one is given, as the reader of a message writes it.
+    """Return an option, with a value if given, in the form in which the reader of a message writes it.
 
     ``max_members`` is ``--max-members`` on the command line; ``("device", "cpu")`` is ``device='cpu'`` in Python,
     ``--device cpu`` on the command line, and ``device: cpu`` in a configuration.
@@ -49,7 +49,7 @@ def spelled(name: str, value: object = None) -> str:
 
 
 def _columns(value: object) -> str:
-    """Return the arguments of Python that ``--columns`` stands for."""
+    """Return the Python arguments that ``--columns`` stands for."""
     said = str(value or "").split(",")
     if said == [""] or len(said) > len(_ENDS):
         return "source, target and weight"
@@ -57,18 +57,18 @@ def _columns(value: object) -> str:
 
 
 def tied(scores: Sequence[int], shown: int, n: int, noun: str) -> str:
-    """Return how many of the vertices with the last score shown are shown: ``9 of 42 with 3 circles``; "" if all are.
+    """Return how many of the vertices tied with the last one are shown: ``9 of 42 with 3 circles``; "" if all are.
 
     Parameters
     ----------
     scores : sequence of int
-        Of the vertices of an answer, falling.
+        Scores of the vertices of an answer, falling.
     shown : int
-        How many of these are shown.
+        Number of vertices that are shown.
     n : int
-        Vertices that the answer was chosen from: more of them than are in it may have its last score.
+        Vertices that the answer was chosen from; vertices outside the answer may be tied with its last one.
     noun : str
-        What a score counts.
+        The noun that a score counts.
     """
     if not scores[:shown]:
         return ""
@@ -81,7 +81,7 @@ def tied(scores: Sequence[int], shown: int, n: int, noun: str) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural where it is not one: ``1 vertex``, ``1,500 vertices``."""
+    """Return a number with its noun, in the plural unless it is one: ``1 vertex``, ``1,500 vertices``."""
     if number == 1:
         return f"1 {noun}"
     for end, instead in (("ex", "ices"), ("y", "ies"), ("s", "ses")):
@@ -91,9 +91,9 @@ def counted(number: int, noun: str) -> str:
 
 
 def places_of(error: float) -> int:
-    """Return how many places behind the point are known of a number with an error: those of the error's first digit.
+    """Return the number of decimals that are known for a number with an error: up to the error's first digit.
 
-    Of an error that begins with 1 two digits count: 962.3871 is 962 with an error of 4, and 962.4 with one of 1.2.
+    If the error begins with 1, two of its digits count: with an error of 4 a number is 962, with 1.2 it is 962.4.
     """
     if not 0 < error < math.inf:
         return 0 if error else 2
@@ -102,6 +102,6 @@ def places_of(error: float) -> int:
 
 
 def with_error(value: float, error: float) -> str:
-    """Return a number with its error, as far as it is known: ``962 ± 4``."""
+    """Return a number with its error, with as many decimals as are known: ``962 ± 4``."""
     places = places_of(error)
     return f"{value:,.{places}f} ± {error:,.{places}f}"
