@@ -1,9 +1,9 @@
-"""Artifacts: the HDF5 files that commands read and write. The only part of gpukit that imports h5py.
+"""Artifacts: the HDF5 files that commands read and write. Only this part of gpukit imports h5py.
 
-``layout.py`` is the table of kinds, ``store.py`` writes and reads any of them, ``lock.py`` lets one process at a time
-bring a file up to date, ``graph.py``, ``results.py`` and ``ppr.py`` are the typed fronts. What is read is checked by
-its checksums, by ``structure.py`` and ``bounds.py``, and by ``checks.py`` for what it means. ``verify.py``,
-``diff.py`` and ``describe.py`` stand behind ``gpukit verify``, ``diff`` and ``inspect``.
+``layout.py`` is the table of kinds, and ``store.py`` writes and reads all of them. ``lock.py`` lets one process at a
+time update a file. ``graph.py``, ``results.py`` and ``ppr.py`` are the typed interfaces. Every reading checks checksums
+and, by ``structure.py`` and ``bounds.py``, structure and value ranges; ``checks.py`` checks the meaning. ``verify.py``,
+``diff.py`` and ``describe.py`` implement ``gpukit verify``, ``diff`` and ``inspect``.
 """
 
 from gpukit.artifacts.artifact import Artifact, Header

@@ -1,4 +1,4 @@
-"""What is known of an artifact in memory: its header and its arrays."""
+"""An artifact in memory: its header and its arrays."""
 
 import json
 import os
@@ -11,28 +11,28 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Header:
-    """What the root attributes of an artifact say.
+    """The root attributes of an artifact.
 
     Attributes
     ----------
     kind, version : str, int
-        Kind and layout version.
+        Kind, and version of its layout.
     producer : str
         Name and version of the program that wrote it.
     params : dict
         Parameters of the command that made it.
     seed : int or None
-        The user's seed in [0, 2**64), where there is one.
+        The user's seed in [0, 2**64), if there is one.
     inputs : dict of str to str
         Role and SHA-256 of each input: the payload digest of an artifact, the file digest of anything else.
     attributes : dict
         Content attributes, described in the layout table.
     payload : str
-        SHA-256 of kind, version, content attributes and arrays, derived ones left out; hexadecimal.
+        SHA-256 of kind, version, content attributes and arrays, without derived ones; hexadecimal.
     checksums : dict of str to str
-        SHA-256 of the bytes of each dataset.
+        SHA-256 of the bytes of each dataset, by path.
     trees : dict of str to str
-        Tree sum of each dataset of 64 MiB or more; none in older files.
+        Tree sum of each dataset of 64 MiB or more; empty for older files.
     """
 
     kind: str
@@ -55,12 +55,12 @@ class Artifact(Header):
 
 
 def given(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is not None."""
+    """Return the entries whose value is not None."""
     return {name: value for name, value in values.items() if value is not None}
 
 
 def canonical_json(value: Any) -> str:
-    """Return the one JSON text of a value: sorted keys, no spaces, NumPy scalars as numbers, no NaN."""
+    """Return the canonical JSON text of a value: sorted keys, no spaces, NumPy scalars as numbers, no NaN."""
 
     def plain(item: Any) -> Any:
         if isinstance(item, np.generic | np.ndarray):

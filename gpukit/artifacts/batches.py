@@ -1,8 +1,8 @@
-"""A long Parquet table, made in batches that stay: a run that was killed goes on where it stopped.
+"""A long Parquet table, written in batches that survive: a killed run resumes where it stopped.
 
-The batches of ``P.parquet`` lie in the folder ``P.parquet.batches`` beside it, each in a file that is whole or not
-there, with a note of what they are batches of. In the end they are joined, a row group each, and the folder goes. The
-table is made of the files alone, so that it has the same bytes however often the run began.
+The batches of ``P.parquet`` are in the folder ``P.parquet.batches`` next to it. Each is in a file of its own, which is
+complete or absent; a note describes the table. In the end they are joined, one row group per batch, and the folder is
+removed. The table depends only on these files, so its bytes do not depend on the number of restarts.
 """
 
 import json
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     import pyarrow
 
 KEY = b"gpukit"
-"""Of the metadata of a table: what it is made of, as JSON."""
+"""Metadata key of a table: the inputs it was made from, as JSON."""
 
 _NOTE = "run.json"
 
 
 def check_parquet() -> None:
-    """Raise UsageError where there is no package that writes Parquet."""
+    """Raise UsageError if no package for writing Parquet is installed."""
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError:
@@ -37,13 +37,13 @@ def check_parquet() -> None:
 
 
 def check_called_parquet(path: Path) -> None:
-    """Refuse a name that does not say what is written; raises UsageError."""
+    """Refuse a file name that does not end in ``.parquet``; raises UsageError."""
     if path.suffix.lower() != ".parquet":
         raise UsageError(f"{spelled('out')} {path}: Parquet is written; give a name that ends in .parquet")
 
 
 def kind_of(path: "str | os.PathLike[str]") -> str | None:
-    """Return the kind of table that gpukit wrote, as its metadata say; None of any other file."""
+    """Return the kind of a table that gpukit wrote, from its metadata; None for any other file."""
     import pyarrow
     from pyarrow import parquet
 
@@ -54,7 +54,7 @@ def kind_of(path: "str | os.PathLike[str]") -> str | None:
 
 
 def check_table_replaced(path: "str | os.PathLike[str]", kind: str, title: str) -> None:
-    """Refuse to replace what is no table of a kind, which is called ``title``; raises UsageError."""
+    """Refuse to replace a file that is no table of a kind, which is called ``title``; raises UsageError."""
     if first_bytes(path) and kind_of(path) != kind:
         raise would_lose(path, f"is no table of {title}, which is to be written")
 
@@ -66,7 +66,7 @@ class Batches:
     ----------
     folder : Path
     count : int
-        How many there are to be.
+        Total number of batches.
     """
 
     def __init__(self, out: Path, about: Mapping[str, Any], count: int) -> None:
@@ -76,7 +76,7 @@ class Batches:
         self._open()
 
     def _open(self) -> None:
-        """Make the folder, or see that it holds the beginning of the same table."""
+        """Make the folder, or check that it holds batches of the same table."""
         note = self.folder / _NOTE
         if not os.path.lexists(self.folder):
             try:
@@ -103,7 +103,7 @@ class Batches:
         return self.folder / f"{number:08}.parquet"
 
     def missing(self) -> list[int]:
-        """Return the numbers of the batches that are not there, ascending."""
+        """Return the numbers of the missing batches, ascending."""
         there = set(os.listdir(self.folder))
         return [number for number in range(self.count) if self.path(number).name not in there]
 
@@ -148,7 +148,7 @@ class Batches:
 
 
 def _write(path: str, schema: "pyarrow.Schema", tables: "Iterator[pyarrow.Table]") -> None:
-    """Write tables as a file, a row group each."""
+    """Write tables to a file, one row group per table."""
     from pyarrow import parquet
 
     options: dict[str, Any] = {"compression": "zstd", "write_page_checksum": True}
@@ -158,7 +158,7 @@ def _write(path: str, schema: "pyarrow.Schema", tables: "Iterator[pyarrow.Table]
 
 
 def _differences(kept: str, wanted: str) -> Iterator[str]:
-    """Yield in words what two notes differ in."""
+    """Yield the differences of two notes, in words."""
     try:
         old, new = (_flat(json.loads(text)) for text in (kept, wanted))
     except (ValueError, KeyError, TypeError, AttributeError):
@@ -176,14 +176,14 @@ def _flat(about: dict[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def in_batches(out: Path, about: Mapping[str, Any], count: int) -> Iterator[Batches]:
-    """Let this process alone make a table in batches.
+    """Open the batches of a table; only this process may write them.
 
     Parameters
     ----------
     out : path
         The Parquet file.
     about : mapping
-        What decides the table: its ``kind``, ``params`` and ``inputs`` (digests) and what else does; plain values.
+        Everything that determines the table: its ``kind``, ``params``, ``inputs`` (digests) and so on; plain values.
     count : int
         Number of batches, at least 1.
 
@@ -192,7 +192,7 @@ def in_batches(out: Path, about: Mapping[str, Any], count: int) -> Iterator[Batc
     UsageError
         If there are batches of another table.
     InputError
-        If another process works on it, or the folder cannot be written.
+        If another process works on the table, or the folder cannot be written.
     """
     with only_writer(out):
         yield Batches(out, about, count)

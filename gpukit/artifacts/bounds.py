@@ -1,4 +1,4 @@
-"""What each kind must keep to so that no program that goes on from it can be led astray: checked at every read."""
+"""Bounds of each kind, checked at every reading: without them a kernel could leave its arrays."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,7 +26,7 @@ _TABLES = Kind(
 
 
 def check_graph_bounds(artifact: Artifact) -> None:
-    """Check the scheme, and that sampling tables lead no sampler out of its arrays; raises InputError."""
+    """Check the scheme, and that sampling tables keep samplers within their arrays; raises InputError."""
     a, names = artifact.attributes, artifact.checksums
     need(a["n"] < 1 << 31 and a["m"] < 1 << 32, "n must be less than 2^31, m less than 2^32")
     need(0 < a.get("p", 1) <= 1, f"p is {a.get('p')}; (0, 1] is allowed")
@@ -49,10 +49,10 @@ def check_graph_bounds(artifact: Artifact) -> None:
 
 
 def _check_rows(rows: np.ndarray, thresholds: int, n: int, m: int, explicit: bool) -> None:
-    """Check that rows of sampling tables stay within edges and thresholds, and lead on to later rows alone.
+    """Check that rows of sampling tables stay within edges and thresholds, and lead only to later rows.
 
-    As :func:`gpukit.worlds.tables.build_tables` describes them: a direct row has at most 64 edges; any other has as
-    many thresholds as its kind says, and no more of them than edges.
+    The format is that of :func:`gpukit.worlds.tables.build_tables`: a direct row has at most 64 edges. Any other row
+    has as many thresholds as its kind says, and no more thresholds than edges.
     """
     start, length, meta, following = rows.astype(np.int64).T
     kind, offset = meta & 255, meta >> 8
@@ -65,13 +65,13 @@ def _check_rows(rows: np.ndarray, thresholds: int, n: int, m: int, explicit: boo
 
 
 def tables_of(artifact: Artifact) -> dict[str, np.ndarray] | None:
-    """Return the sampling tables that were read, by name; None without, or where they are of another version."""
+    """Return the sampling tables that were read, by name; None if there are none of this version."""
     tables = {name.removeprefix("tables/"): a for name, a in artifact.arrays.items() if name.startswith("tables/")}
     return tables if tables and artifact.attributes.get("tables", 1) == TABLES else None
 
 
 def graph_of(artifact: Artifact) -> Graph:
-    """Return the graph that an artifact holds, as far as it was read."""
+    """Return the graph of an artifact, without arrays that were not read."""
     get, attributes = artifact.arrays.get, artifact.attributes
     return Graph(
         indptr=artifact.arrays["pointers_to_1"],
@@ -89,7 +89,7 @@ def graph_of(artifact: Artifact) -> Graph:
 
 
 def check_rrsets_bounds(artifact: Artifact) -> None:
-    """Check what says of which sets a file holds; raises InputError."""
+    """Check the attributes that say which RR sets a file holds; raises InputError."""
     a, arrays = artifact.attributes, artifact.arrays
     need(artifact.seed is not None, "RR sets need a seed")
     need(a["elements"] == a["n"] * a["rounds"] < 1 << 31, "elements must be n · rounds, less than 2^31")
@@ -105,12 +105,12 @@ def check_rrsets_bounds(artifact: Artifact) -> None:
 
 
 def check_irw_bounds(artifact: Artifact) -> None:
-    """Check parameters, and that no end has more frequencies than starts, which would lead a kernel out of its arrays.
+    """Check parameters, and that no vertex has more frequencies than starts: kernels would leave their arrays.
 
     Raises
     ------
     InputError
-        Also when rows are missing from an index that is not light.
+        Also if an index that is not light lacks rows.
     """
     arrays, a = artifact.arrays, artifact.attributes
     need(artifact.seed is not None, "inverted random walks need a seed")
@@ -135,7 +135,7 @@ def check_topk_bounds(artifact: Artifact) -> None:
 
 
 def _check_part(artifact: Artifact) -> None:
-    """Check the parameter part: number, parts, and ids altogether."""
+    """Check the parameter part: number of the part, number of parts, and total ids."""
     part = artifact.params.get("part")
     if part is not None:
         whole = isinstance(part, list) and [type(number) for number in part] == [int] * 3
@@ -143,12 +143,12 @@ def _check_part(artifact: Artifact) -> None:
 
 
 def check_campaign_bounds(artifact: Artifact) -> None:
-    """Check what a program that goes on with a campaign relies on.
+    """Check the data of a campaign that its continuation relies on.
 
     Raises
     ------
     InputError
-        If a parameter is out of range, or rounds are without seeds or without outcome.
+        If a parameter is out of range, or a round lacks seeds or an outcome.
     """
     a, arrays = artifact.attributes, artifact.arrays
     need(artifact.seed is not None, "a campaign needs a seed")

@@ -1,4 +1,4 @@
-"""What the numbers of each kind must mean, beyond types, shapes and bounds: checked in full once a file."""
+"""Checks of the meaning of each kind's numbers, beyond types, shapes and bounds; done in full once per file."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -25,7 +25,7 @@ def is_transpose(first: Matrix, second: Matrix) -> bool:
     Parameters
     ----------
     first, second : tuple of indptr, indices, words
-        int64 (n + 1,), integers (m,) and uint32 (m,) or (0,), what travels along with the edges; of equal lengths.
+        int64 (n + 1,), integers (m,), and uint32 (m,) or (0,): a word per edge, moved along; of equal lengths in both.
     """
     starts, heads, words = first
     order = np.argsort(heads, kind="stable")
@@ -49,7 +49,7 @@ def check_graph(artifact: Artifact) -> None:
 
 
 def check_tables(artifact: Artifact) -> None:
-    """Build the sampling tables of a graph again and compare; raises InputError."""
+    """Build the sampling tables of a graph again, and compare; raises InputError."""
     tables = tables_of(artifact)
     if tables is None:
         return
@@ -61,9 +61,9 @@ def check_tables(artifact: Artifact) -> None:
 
 
 def _check_originals(original: np.ndarray, internal: np.ndarray, what: str) -> None:
-    """Check that original ids can be those of the internal ones: ascending ids, of which vertex v has the (v + 1)-th.
+    """Check that original ids may belong to the internal ones: vertex v has the (v + 1)-th of ascending ids.
 
-    So ids grow at least as fast as vertices do, and equal vertices have equal ids.
+    So original ids grow at least as fast as internal ones, and equal vertices have equal ids.
     """
     order = np.lexsort((original, internal))
     ahead, again = np.diff((original - internal)[order], prepend=0), np.diff(internal[order], prepend=-1) == 0
@@ -84,7 +84,7 @@ def check_rrsets(artifact: Artifact) -> None:
 
 
 def check_seeds(artifact: Artifact) -> None:
-    """Check that seeds are distinct vertices, with ids that belong to them; raises InputError."""
+    """Check that seeds are distinct vertices, with matching ids; raises InputError."""
     arrays = artifact.arrays
     rounds = arrays.get("rounds", np.zeros(len(arrays["seeds"]), np.int32))
     pairs = np.stack((arrays["internal"], rounds), axis=1)
@@ -93,7 +93,7 @@ def check_seeds(artifact: Artifact) -> None:
 
 
 def check_pagerank(artifact: Artifact) -> None:
-    """Check the sum of PageRank and that the PRO-rank list names no vertex twice; raises InputError."""
+    """Check that PageRank sums to one, and that the PRO-rank list names no vertex twice; raises InputError."""
     a, arrays = artifact.attributes, artifact.arrays
     spread = sum(arrays["pagerank"].tolist()) + a["remaining"]
     need(not a["n"] or spread == 1 << 62, "PageRank and the remaining mass do not sum to one")
@@ -101,7 +101,7 @@ def check_pagerank(artifact: Artifact) -> None:
 
 
 def check_irw(artifact: Artifact) -> None:
-    """Check that start lists ascend and that walks out and in agree with them; raises InputError."""
+    """Check that start lists ascend, and agree with the numbers of walks from and to each vertex; raises InputError."""
     a, arrays = artifact.attributes, artifact.arrays
     walks, arrivals = arrays["walks"], arrays["arrivals"]
     need(sum(walks.tolist()) == sum(arrivals.tolist()), "as many walks must end as start")
@@ -112,7 +112,7 @@ def check_irw(artifact: Artifact) -> None:
         need(np.array_equal(np.bincount(ends, minlength=a["n"]), arrivals), "paths and where walks end do not agree")
     if "starts" not in arrays:
         return
-    # A start list has two rows that ascend: starts with a frequency, and those of a single walk.
+    # A start list has two ascending rows: starts with a frequency, then starts of a single walk.
     begin, first, starts = arrays["src_begin"], arrays["frequent_begin"], arrays["starts"]
     often = np.diff(first)
     rows_ascend(np.append(np.stack([begin[:-1], begin[:-1] + often], axis=1), begin[-1]), starts, "starts")
@@ -124,7 +124,7 @@ def check_irw(artifact: Artifact) -> None:
 
 
 def check_topk(artifact: Artifact) -> None:
-    """Check lengths, order and repeats of answers, and that sources sum to one; raises InputError."""
+    """Check lengths, order and repeats of answers, and that the sources of a query sum to one; raises InputError."""
     a, arrays = artifact.attributes, artifact.arrays
     offsets, scores = arrays["offsets"], arrays["scores"]
     need(not np.any(np.diff(offsets) > a["k"]), f"answers are longer than k = {a['k']}")
@@ -168,7 +168,7 @@ def check_campaign(artifact: Artifact) -> None:
 
 
 def _check_ranked(first: np.ndarray, vertices: np.ndarray, scores: np.ndarray, what: str) -> None:
-    """Check the order of lists, which start at ``first``: falling scores, and ascending ids where they are equal."""
+    """Check that lists, which start at ``first``, are ordered by falling score, then ascending id."""
     ordered = (scores[:-1] > scores[1:]) | ((scores[:-1] == scores[1:]) & (vertices[:-1] < vertices[1:]))
     ordered[first[(first > 0) & (first < len(scores))] - 1] = True
     need(ordered.all(), f"{what} must lie in the order of falling score, then ascending id")
@@ -186,7 +186,7 @@ def check_diversity(artifact: Artifact) -> None:
 
 
 def check_contexts(artifact: Artifact) -> None:
-    """Check the order of the lists of an index that were read; raises InputError."""
+    """Check the order of the lists that were read of an index; raises InputError."""
     get = artifact.arrays.get
     for model in ("comp", "core", "truss"):
         first, vertices, scores = (get(f"{model}/{name}") for name in ("first", "vertices", "scores"))
@@ -195,7 +195,7 @@ def check_contexts(artifact: Artifact) -> None:
 
 
 def check_decomposition(artifact: Artifact) -> None:
-    """Check that edges ascend and trussness and coreness can be true; raises InputError."""
+    """Check that edges are distinct and ascend, lower end first; raises InputError."""
     arrays = artifact.arrays
     tails, heads = arrays["tails"], arrays["heads"]
     ascending = (tails[:-1] < tails[1:]) | ((tails[:-1] == tails[1:]) & (heads[:-1] < heads[1:]))
@@ -218,7 +218,8 @@ CHECKS: dict[str, Callable[[Artifact], None]] = {
 
 
 BESIDE: dict[str, Callable[[Artifact], None]] = {"graph": check_tables}
-"""Checks that may run beside the work, like those of checksums: they take long, and no kernel relies on them."""
+"""Checks that may run concurrently with the work, like those of checksums: they take long, and no kernel relies on
+them."""
 
 
 def descriptor(group: str, n: int, m: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What an artifact holds, and what each kind must hold, as data and as text."""
+"""The contents of an artifact, and the layout of each kind, as data and as text."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def describe(path: PathLike) -> dict[str, Any]:
 
 
 def tree(description: dict[str, Any]) -> list[str]:
-    """Return a description as lines of text."""
+    """Return the lines of text for a description."""
     d = description
     lines = [f"{d['file']}: {d['kind']}, layout {d['version']}, by {d['producer']}"]
     plain = {name: d[name] for name in ("payload", "seed", "params", "inputs")}
@@ -50,7 +50,7 @@ def _text(value: Any) -> str:
 
 
 def layout_tree(kind: Kind) -> str:
-    """Return the layout of a kind as the tree that docs/artifacts.md shows."""
+    """Return the layout of a kind as a tree, as in docs/artifacts.md."""
     rows: list[tuple[str, str, str]] = []
     for attribute in kind.attributes:
         rows.append((f"@{attribute.name}", attribute.type if attribute.type != "any" else "JSON", _note(attribute)))

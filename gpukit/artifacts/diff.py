@@ -9,14 +9,14 @@ from gpukit.artifacts import store
 from gpukit.artifacts.store import PathLike
 
 COMPARED = ("version", "seed", "params", "inputs", "attributes")
-"""What is compared of a header, beside the kind."""
+"""Header fields that are compared, besides the kind."""
 
 
 def diff(first: PathLike, second: PathLike, rtol: float = 0.0) -> list[str]:
     """Return one line for each difference between two artifacts; none if they are equal.
 
-    Compared are kind, layout version, seed, parameters, input digests, content attributes and every array; not the
-    producer's version and not how arrays are stored.
+    Kind, layout version, seed, parameters, input digests, content attributes and every array are compared. The
+    producer's version and the storage of arrays are not.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def diff(first: PathLike, second: PathLike, rtol: float = 0.0) -> list[str]:
     Raises
     ------
     InputError
-        If one of them cannot be read, or is broken.
+        If one of them cannot be read or is damaged.
     """
     a, b = store.read(first), store.read(second)
     if a.kind != b.kind:
@@ -44,7 +44,7 @@ def diff(first: PathLike, second: PathLike, rtol: float = 0.0) -> list[str]:
 
 
 def _values(place: str, a: Any, b: Any, rtol: float) -> Iterator[str]:
-    """Compare JSON values, going down into objects."""
+    """Compare JSON values, recursing into objects."""
     if isinstance(a, dict) and isinstance(b, dict):
         for key in sorted(a.keys() | b.keys()):
             inner = f"{place}.{key}" if place else key

@@ -1,4 +1,4 @@
-"""Graphs as artifacts: a Binsparse CSR at the root, the transpose and the sampling tables in groups beside it."""
+"""Graphs as artifacts: a Binsparse CSR at the root; groups hold the transpose and the sampling tables."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -26,17 +26,17 @@ def write_graph(
     params: Mapping[str, Any] | None = None,
     seed: int | None = None,
 ) -> str:
-    """Write a graph, its transpose where it has one, and sampling tables.
+    """Write a graph, its transpose if it has one, and sampling tables.
 
-    Any Binsparse reader sees a pattern matrix whose values are all 1; explicit probabilities stay beside it as the
-    32-bit fixed-point numbers the samplers use, since one array of eight-byte values would double the file.
+    Any Binsparse reader sees a pattern matrix of ones. Explicit probabilities are stored separately, as the 32-bit
+    fixed-point numbers that samplers use; an array of eight-byte values would double the file.
 
     Parameters
     ----------
     path : path
         The target.
     graph : Graph
-        The graph; ``in_*`` arrays are stored when they are there.
+        The graph; ``in_*`` arrays are stored if it has them.
     tables : mapping of str to array, optional
         Sampling tables of one or two axes, by name.
     compress, inputs, params, seed
@@ -45,7 +45,7 @@ def write_graph(
     Returns
     -------
     str
-        The payload digest; it depends on neither transpose nor tables.
+        The payload digest; it does not depend on transpose or tables.
     """
     arrays, attributes, groups = _content(graph, tables)
     return store.write(
@@ -54,7 +54,7 @@ def write_graph(
 
 
 def graph_artifact(graph: Graph) -> Artifact:
-    """Return the out-edges of a graph, which are all that its digest depends on, as an artifact."""
+    """Return the out-edges of a graph as an artifact; its digest depends only on these."""
     bare = replace(graph, in_indptr=None, in_indices=None, in_probabilities=None)
     arrays, attributes, _ = _content(bare, None)
     return store.make("graph", arrays, attributes)
@@ -77,7 +77,7 @@ def _content(
     attributes = {"n": graph.n, "m": graph.m, "scheme": weights.scheme, "undirected": bool(graph.undirected)}
     attributes |= {"facts": graph.facts, "p": weights.p, "weights_seed": weights.seed}
     attributes |= {"low": weights.low, "high": weights.high}
-    if tables and TABLES > 1:  # files from before there was a version have tables of version 1
+    if tables and TABLES > 1:  # files without this attribute have tables of version 1
         attributes["tables"] = TABLES
     return given(arrays), given(attributes), groups
 
@@ -89,15 +89,15 @@ def _csr(prefix: str, indptr: Any, indices: Any, probabilities: Any) -> dict[str
 
 
 class GraphFile(NamedTuple):
-    """A graph with what else its file says, of one reading of it.
+    """A graph and further contents of its file, from one reading.
 
     Attributes
     ----------
     graph : Graph
     digest : str
-        The payload digest, by which results name the graph.
+        The payload digest; results name the graph by it.
     tables : dict of str to array, or None
-        The sampling tables, if they were wanted and stored, and are what this version makes of a graph.
+        The sampling tables, if requested, stored, and of this version.
     """
 
     graph: Graph
@@ -113,14 +113,14 @@ def read_graph_file(path: PathLike, *, transpose: bool = True, tables: bool = Fa
     path : path
         An artifact of kind graph.
     transpose : bool
-        Whether to read the transpose; ``in_*`` stay None when it is not wanted or not stored.
+        Whether to read the transpose; ``in_*`` are None if it is not requested or not stored.
     tables : bool
         Whether to read the sampling tables.
 
     Raises
     ------
     InputError
-        If the file is missing, of another kind or broken.
+        If the file is missing, of another kind, or damaged.
     """
     skip = (() if tables else ("tables/",)) + (() if transpose else ("transpose/",))
     artifact = store.read(path, "graph", skip=skip)
@@ -128,5 +128,5 @@ def read_graph_file(path: PathLike, *, transpose: bool = True, tables: bool = Fa
 
 
 def read_graph(path: PathLike, *, transpose: bool = True) -> Graph:
-    """Read a graph alone; see :func:`read_graph_file`."""
+    """Read only a graph; see :func:`read_graph_file`."""
     return read_graph_file(path, transpose=transpose).graph

@@ -1,4 +1,4 @@
-"""What a file is that is about to be replaced: one of another kind is kept, unless the user says so."""
+"""Protection of files from replacement: a file of another kind is kept, unless the user says otherwise."""
 
 from pathlib import Path
 
@@ -12,17 +12,17 @@ _HDF5 = b"\x89HDF"
 
 
 def would_lose(path: PathLike, what: str) -> UsageError:
-    """Return the error of a target that is there and would be lost; ``what`` says what it is, or is not."""
+    """Return the error for an existing target that would be lost; ``what`` says what the target is, or is not."""
     return UsageError(f"{path} is there, and {what}; name another file, or replace it with {spelled('force', True)}")
 
 
 def first_bytes(path: PathLike) -> bytes:
-    """Return the first bytes of a file that would be replaced; none of one that is not there, or empty.
+    """Return the first bytes of a file that would be replaced; none if it is missing or empty.
 
     Raises
     ------
     UsageError
-        If it cannot be read.
+        If the file cannot be read.
     """
     try:
         with open(path, "rb") as stream:
@@ -34,7 +34,7 @@ def first_bytes(path: PathLike) -> bytes:
 
 
 def check_replaced(path: PathLike, writes: str, who: str) -> None:
-    """Check that an artifact replaces none of another kind, and nothing else.
+    """Check that an artifact replaces only an artifact of its own kind.
 
     Parameters
     ----------
@@ -43,12 +43,12 @@ def check_replaced(path: PathLike, writes: str, who: str) -> None:
     writes : str
         The kind of the artifact.
     who : str
-        Who writes it, for the message.
+        Name of the writer, for the message.
 
     Raises
     ------
     UsageError
-        If it would replace something else, or what cannot be read.
+        If it would replace another file, or one that cannot be read.
     """
     first = first_bytes(path)
     if not first:

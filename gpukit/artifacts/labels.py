@@ -1,4 +1,4 @@
-"""Labels in artifacts: of every vertex in a graph and in RR sets, of the vertices that it names in a result."""
+"""Labels in artifacts: for all vertices in graphs and RR sets, for the named vertices in results."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -22,11 +22,11 @@ NAMING: dict[str, tuple[str, ...]] = {
     "egonets": ("centres", "nodes"),
     "decomposition": ("tails", "heads"),
 }
-"""The datasets of each kind of result that name vertices; of a graph with labels all of them by internal ids."""
+"""The datasets of each kind of result that name vertices; for a graph with labels, all of them by internal ids."""
 
 
 class Texts(Protocol):
-    """What knows the labels of vertices."""
+    """An object that knows the labels of vertices."""
 
     def texts(self, vertices) -> np.ndarray:
         """Return the labels of vertices."""
@@ -40,24 +40,24 @@ class SomeLabels:
     vertices : int32 array
         Internal ids, ascending.
     labels : Labels
-        Theirs, in this order.
+        The labels of these vertices, in this order.
     """
 
     def __init__(self, vertices: np.ndarray, labels: Labels) -> None:
         self.vertices, self.labels = vertices, labels
 
     def texts(self, vertices) -> np.ndarray:
-        """Return the labels of vertices; each must be one of those that have one here."""
+        """Return the labels of vertices; each must be one of ``vertices``."""
         return self.labels.texts(np.searchsorted(self.vertices, vertices))
 
 
 def packed(labels: Labels | None) -> dict[str, np.ndarray]:
-    """Return the datasets of the labels of all vertices; none without labels."""
+    """Return the datasets of the labels of all vertices; empty without labels."""
     return {} if labels is None else {"labels/offsets": labels.offsets, "labels/bytes": labels.data}
 
 
 def packed_of(kind: str, arrays: Mapping[str, np.ndarray], labels: Texts | None) -> dict[str, np.ndarray]:
-    """Return the datasets of the labels of the vertices that a result names; none without labels or such names."""
+    """Return the datasets of the labels of the vertices named in a result; empty without labels or such vertices."""
     if labels is None or kind not in NAMING:
         return {}
     vertices = np.unique(np.concatenate([arrays[name] for name in NAMING[kind]])).astype(np.int32)
@@ -65,12 +65,12 @@ def packed_of(kind: str, arrays: Mapping[str, np.ndarray], labels: Texts | None)
 
 
 def labels_of(arrays: Mapping[str, np.ndarray]) -> Labels | None:
-    """Return the labels of all vertices that an artifact holds; None without."""
+    """Return the labels of all vertices in an artifact; None if it has none."""
     return Labels(arrays["labels/offsets"], arrays["labels/bytes"]) if "labels/bytes" in arrays else None
 
 
 def some_labels_of(results: Sequence[Artifact]) -> SomeLabels | None:
-    """Return the labels of the vertices that results name, all together; None without."""
+    """Return the labels of all vertices that the results name; None if a result has none."""
     if any("labels/vertices" not in one.arrays for one in results):
         return None
     known: dict[int, str] = {}
@@ -83,24 +83,24 @@ def some_labels_of(results: Sequence[Artifact]) -> SomeLabels | None:
 
 
 def names_in(artifact: Artifact, numbers: np.ndarray) -> list:
-    """Return what people call the vertices that a result names by these ids: ids, or labels where it has them."""
+    """Return the external names of the vertices that a result names by these ids: the ids, or labels if it has them."""
     known = some_labels_of([artifact])
     return (numbers if known is None else known.texts(numbers)).tolist()
 
 
 def check_labels(artifact: Artifact, meaning: bool) -> None:
-    """Check that labels are texts, and of all vertices that are named.
+    """Check that labels are valid texts, and that every named vertex has one.
 
     Parameters
     ----------
     artifact : Artifact
     meaning : bool
-        Whether to check, too, that they are what :class:`gpukit.graph.labels.Labels` says.
+        Whether to check also the conditions of :class:`gpukit.graph.labels.Labels`.
 
     Raises
     ------
     InputError
-        With what is wrong.
+        With a description of the error.
     """
     arrays, naming = artifact.arrays, NAMING.get(artifact.kind, ())
     there = [name for name in SOME if name in arrays]

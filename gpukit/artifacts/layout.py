@@ -1,6 +1,6 @@
-"""The layout of every kind of artifact: one table that drives writing, reading, ``verify``, ``inspect`` and the docs.
+"""The layout of every kind of artifact: the table behind writing, reading, ``verify``, ``inspect`` and the docs.
 
-A new kind is a new row of :data:`KINDS`. An incompatible change of a layout raises that kind's ``version``.
+A new kind is a new row of :data:`KINDS`. An incompatible change of a layout increments the ``version`` of the kind.
 """
 
 import math
@@ -16,10 +16,10 @@ _EXPLICIT = (*_DRAWN, "file")
 _KEPT, _ROWS, _UPDATABLE = ("sets", ("kept",)), ("light", (False,)), ("sized_for", None)
 _COUNT, _COUNTED = (0, math.inf), (-1, math.inf)
 SAMPLE_IDS = 1 << 48
-"""Samples that there can be, with ids from 0."""
+"""Number of possible samples; their ids start at 0."""
 
 TABLES = 1
-"""Version of the sampling tables in a graph: raise it with every change of what ``build_tables`` returns."""
+"""Version of the sampling tables in a graph; increment it with every change of the result of ``build_tables``."""
 
 
 @dataclass(frozen=True)
@@ -29,31 +29,31 @@ class Array:
     Attributes
     ----------
     path : str
-        Path in the file; a last part ``*`` stands for any number of datasets with names of the writer's choice.
+        Path in the file; a last part ``*`` stands for any number of datasets with arbitrary names.
     dtypes : tuple of str
         The allowed types; the first is the usual one.
     shape : tuple of str
-        A length for each axis: a number, a name (``n``) or a name plus one (``n+1``). Equal names are equal lengths.
+        The length of each axis: a number, a name (``n``) or a name plus one (``n+1``). Equal names mean equal lengths.
         ``("*",)`` allows one or two axes of any length.
     meaning : str
-        One line for people.
+        One line for readers.
     required : bool
         Whether every file of the kind has it.
     derived : bool
-        Whether it follows from the other arrays; derived arrays do not enter the payload digest, so that a graph has
-        the same digest with and without its transpose.
+        Whether it follows from other arrays. Derived arrays do not enter the payload digest, so a graph has the same
+        digest with and without its transpose.
     high : str or None
-        Values lie in [0, high), where high is one of the names in shapes or attributes.
+        Values lie in [0, high); high is a name from shapes or attributes.
     ends : str or None
-        The array holds row starts: from 0, never falling, to the length of this name.
+        The array holds row starts: non-decreasing, from 0 to the length of this name.
     since : int
-        The layout version that a file has at least if it has the array.
+        The least layout version of a file with this array.
     within : tuple of two numbers, or None
-        The smallest and the largest value there may be.
+        The smallest and the largest allowed value.
     only : tuple of str and tuple, or None
-        An attribute, and its values with which the array is there, and with no others; None for any value.
+        An attribute, and its values: the array is present exactly for these values. None means any value.
     rises : str or None
-        Values rise strictly: within the rows that start at the dataset of this path, or all of them (``""``).
+        Values rise strictly: within the rows that start at the dataset of this path, or in the whole array (``""``).
     """
 
     path: str
@@ -74,9 +74,9 @@ class Array:
 class Attribute:
     """One content attribute of a kind: its name, type and meaning.
 
-    The type is ``int``, ``float``, ``str``, ``bool``, ``object`` or ``any``. An attribute named like a length must
-    be equal to that length. A derived one does not enter the payload digest. ``allowed`` are the only values that it
-    may have, ``inside`` is the open interval that they lie in, ``only`` as of an array.
+    The type is ``int``, ``float``, ``str``, ``bool``, ``object`` or ``any``. An attribute with the name of a length
+    must equal that length. A derived attribute does not enter the payload digest. ``allowed`` lists its allowed values,
+    ``inside`` is an open interval of allowed values, and ``only`` is as in :class:`Array`.
     """
 
     name: str
@@ -91,10 +91,10 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of artifact: name, layout version, what it is, its arrays and its content attributes.
+    """One kind of artifact: name, layout version, meaning, arrays and content attributes.
 
-    ``version`` is that of a file without optional arrays that came later. ``open_attributes`` lets a writer add
-    attributes of its own.
+    ``version`` applies to a file without optional arrays that were added later. ``open_attributes`` allows additional
+    attributes.
     """
 
     name: str
@@ -123,7 +123,7 @@ class Kind:
 
 
 def _csr(group: str, rows: str, columns: str) -> tuple[Array, ...]:
-    """Return the rows of one Binsparse CSR matrix with an iso value of one and an optional probability an edge."""
+    """Return the table rows of a Binsparse CSR matrix with an iso value of one, and optional probabilities of edges."""
     derived, required = bool(group), not group
     return (
         Array(f"{group}pointers_to_1", INT64, ("n+1",), f"row starts: {rows}", required, derived, ends="m"),
@@ -151,7 +151,7 @@ def _csr(group: str, rows: str, columns: str) -> tuple[Array, ...]:
 
 
 def _all_labels(since: int) -> tuple[Array, ...]:
-    """Return the rows of the labels of all vertices."""
+    """Return the table rows for the labels of all vertices."""
     return (
         Array(
             "labels/offsets", INT64, ("n+1",), "start of each vertex's label; absent where vertices have ids", False,
@@ -162,7 +162,7 @@ def _all_labels(since: int) -> tuple[Array, ...]:
 
 
 def _some_labels(since: int) -> tuple[Array, ...]:
-    """Return the rows of the labels of the vertices that a result names."""
+    """Return the table rows for the labels of the vertices named in a result."""
     return (
         Array(
             "labels/vertices", INT32, ("named",), "internal ids that are named here; absent without labels", False,
@@ -174,7 +174,7 @@ def _some_labels(since: int) -> tuple[Array, ...]:
 
 
 def _nested(model: str) -> tuple[Array, ...]:
-    """Return the rows of a model's contexts of every k."""
+    """Return the table rows for a model's contexts of every k."""
     meaning = "largest k at which it is in a context with the member before it; 0 at none"
     return (
         Array(f"{model}/members", INT32, ("m",), "neighbours; each context is a run, the lowest first", high="n"),
@@ -183,7 +183,7 @@ def _nested(model: str) -> tuple[Array, ...]:
 
 
 def _lists(model: str) -> tuple[Array, ...]:
-    """Return the lists of a model: who has how many contexts, for every k."""
+    """Return the table rows for a model's score lists: vertices and numbers of contexts, for every k."""
     size = f"{model}_size"
     return (
         Array(f"{model}/first", INT64, (f"{model}_ks+1",), "start of the list of k = 0, 1, …", ends=size),

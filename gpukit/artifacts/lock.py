@@ -1,10 +1,10 @@
-"""One process at a time on a file that is read, worked on and replaced, as the state of a campaign is.
+"""Exclusive access to a file that is read, updated and replaced, such as the state of a campaign.
 
-The lock is a hidden file beside it, held with flock and removed at the end. The file itself would not do: it is
-replaced by another one, is not there at first, and other programs that read HDF5 take locks on it, too.
+The lock is a hidden file next to it, held with flock and removed at the end. The file itself cannot be the lock: it is
+replaced, may not exist at first, and other programs that read HDF5 lock it, too.
 
-Where the file system has no flock, as some network file systems, the process that makes the lock file holds the lock
-until it removes the file, and writes into it who it is.
+Some network file systems have no flock. There, the process that creates the lock file holds the lock until it removes
+the file, and writes its identity into it.
 """
 
 import fcntl
@@ -17,22 +17,22 @@ from gpukit.errors import InputError
 from gpukit.files import NO_LOCKS, PathLike, reason
 
 NAME_BYTES = 240
-"""Of the name of the file, so that the name of the lock is no longer than a file system takes."""
+"""Most bytes of the file's name in the lock's name, so that the latter fits any file system."""
 
 _FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 @contextmanager
 def only_writer(path: PathLike) -> Iterator[None]:
-    """Keep other processes that do so too from bringing a file up to date meanwhile.
+    """Hold the lock on a file: other processes that use it cannot update the file meanwhile.
 
-    The lock ends with the process, however that ends. What a killed one leaves is an empty hidden file, which keeps
-    nobody out and which the next one removes. Without flock it keeps everybody out until a person removes it.
+    The lock ends with the process, however it ends. A killed process leaves an empty hidden file; it locks nobody out,
+    and the next process removes it. Without flock it locks everybody out until a person removes it.
 
     Raises
     ------
     InputError
-        If another process holds the lock, or the folder or its file system allows none.
+        If another process holds the lock, or the folder or its file system does not allow a lock.
     """
     target = Path(os.path.realpath(path))
     lock = target.parent / os.fsdecode(b"." + os.fsencode(target.name)[:NAME_BYTES] + b".lock")
@@ -57,7 +57,7 @@ def only_writer(path: PathLike) -> Iterator[None]:
 
 
 def _take(lock: Path) -> int:
-    """Return the descriptor of a lock file, made if need be, that this process holds now; raises OSError."""
+    """Return the descriptor of the lock file, created if missing, once this process holds it; raises OSError."""
     while True:
         try:
             descriptor, new = os.open(lock, _FLAGS | os.O_CREAT | os.O_EXCL, 0o666), True
@@ -71,7 +71,7 @@ def _take(lock: Path) -> int:
             if os.path.samestat(os.lstat(lock), os.fstat(descriptor)):
                 return descriptor
         except FileNotFoundError:
-            pass  # as where it is another file: the last holder removed this one between the two calls
+            pass  # like another file: the last holder removed this one between the two calls
         except BaseException:
             os.close(descriptor)
             raise
@@ -79,7 +79,7 @@ def _take(lock: Path) -> int:
 
 
 def _hold(descriptor: int, new: bool) -> None:
-    """Hold a lock file, by flock or, if this process made it (``new``), by the file itself; raises OSError."""
+    """Hold a lock file: by flock, or else by the file itself if this process created it (``new``); raises OSError."""
     locked = True
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -51,8 +51,8 @@ def irw_artifact(
 ) -> Artifact:
     """Return inverted random walks as an artifact.
 
-    ``arrays`` are those of the layout by name; None leaves one out. ``sized_for`` and ``sized_n`` are of those made for
-    updates.
+    ``arrays`` are named as in the layout; None leaves one out. ``sized_for`` and ``sized_n`` belong to updatable
+    indexes.
     """
     kept = given(arrays)
     attributes = {"n": len(kept["walks"]), "alpha": alpha, "epsilon": epsilon, "light": light, "graph": graph}
@@ -62,7 +62,7 @@ def irw_artifact(
 
 
 def read_irw(path: PathLike, *, paths: bool = False) -> Artifact:
-    """Read inverted random walks, and only if asked to what updates need; raises InputError like ``store.read``."""
+    """Read inverted random walks, with the data of updates only if ``paths``; raises InputError like ``store.read``."""
     return store.read(path, "irw", skip=() if paths else ("factors", "moves", "paths", "names"))
 
 
@@ -81,7 +81,7 @@ def topk_artifact(
     params: Mapping[str, Any] | None = None,
     inputs: Mapping[str, str] | None = None,
 ) -> Artifact:
-    """Return answers (arrays of the layout by name) as an artifact; ``labels`` are the graph's."""
+    """Return answers (arrays named as in the layout) as an artifact; ``labels`` are those of the graph."""
     attributes: dict[str, Any] = {"n": n, "k": k, "alpha": alpha, "method": method, "graph": graph}
     attributes |= {"weighted": weighted or None, "epsilon": epsilon}
     inputs = {"graph": graph, **(inputs or {})}

@@ -1,7 +1,7 @@
-"""What queries of kPAR need, ready to be mapped into memory: a file beside the index, made out of graph and index.
+"""The data of kPAR queries, ready to be mapped into memory: a file next to the index, derived from graph and index.
 
-It is no artifact: it can be made again at any time, and belongs to one graph and one index by their digests. Its first
-line (JSON) says where the bytes of each array are; they begin at multiples of 64.
+It is no artifact: it can be derived again at any time, and it belongs to one graph and one index, named by their
+digests. Its first line (JSON) lists the position of each array in the file; positions are multiples of 64.
 """
 
 import json
@@ -29,22 +29,22 @@ ROWS = {
     "src_begin": "starts",
     "frequent_begin": "frequencies",
 }
-"""Row starts, and what they are starts in."""
+"""Arrays of row starts, and the arrays that the rows are in."""
 IDS = ("indices", "in_tails", "row_ends", "starts", "by_arrivals")
-"""Arrays of vertices."""
+"""Arrays of vertex ids."""
 OF_VERTICES = ("walks", "arrivals", "by_arrivals", "in_prices")
-"""Arrays with a value for each vertex."""
+"""Arrays with one value per vertex."""
 ALIKE = {"in_tails": "indices", "row_freqs": "row_ends", "chances": "indices"}
-"""Arrays, some of which may be missing, and those that they are as long as."""
+"""Arrays, some of them optional, and arrays of equal length."""
 
 
 def ready_path(index: Path) -> Path:
-    """Return where the file of an index is."""
+    """Return the path of the derived file of an index."""
     return index.with_name(f"{index.name}.ready")
 
 
 def write_ready(path: Path, about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bool:
-    """Write arrays (C order) and what they belong to; return whether that was possible."""
+    """Write arrays (C order) and the digests they belong to; return whether this was possible."""
     listed, start = {}, 0
     for name, array in arrays.items():
         listed[name] = [array.dtype.str, start, array.nbytes]
@@ -66,20 +66,20 @@ def write_ready(path: Path, about: Mapping[str, Any], arrays: Mapping[str, np.nd
 def map_ready(path: Path, about: Mapping[str, Any], n: int) -> dict[str, np.ndarray] | None:
     """Map the arrays of a file into memory.
 
-    Pages are shared with other processes, and copied should one be written to.
+    Pages are shared with other processes; a page is copied when written to.
 
     Parameters
     ----------
     path : path
     about : mapping
-        What it must belong to.
+        The digests that the file must have.
     n : int
         Number of vertices.
 
     Returns
     -------
     dict of arrays, or None
-        None where there is no such file, or it belongs to something else, or is damaged.
+        None if the file is missing, belongs to other data, or is damaged.
     """
     try:
         with open(path, "rb") as file:
@@ -87,7 +87,7 @@ def map_ready(path: Path, about: Mapping[str, Any], n: int) -> dict[str, np.ndar
             manifest = json.loads(text)
             if manifest["version"] != VERSION or any(manifest.get(name) != value for name, value in about.items()):
                 return None
-            # Copied on writing ("c"), not read-only: compiled code is the same as for arrays that were read.
+            # Copy on write ("c") instead of read-only: compiled code is then the same as for arrays in memory.
             data = np.asarray(np.memmap(file, np.uint8, "c", len(text)))
         places = manifest["arrays"].items()
         arrays = {name: data[start : start + size].view(kind) for name, (kind, start, size) in places}
@@ -102,7 +102,7 @@ def map_ready(path: Path, about: Mapping[str, Any], n: int) -> dict[str, np.ndar
 
 
 def _check_values(arrays: Mapping[str, np.ndarray], n: int) -> None:
-    """Check that nothing leads out of the arrays."""
+    """Check that all values stay within the arrays they point into."""
     sizes = {**dict.fromkeys(ROWS, n + 1), **dict.fromkeys(OF_VERTICES, n)}
     sizes |= {name: len(arrays[other]) for name, other in ALIKE.items() if name in arrays}
     for name, size in sizes.items():

@@ -16,7 +16,7 @@ from gpukit.graph.labels import Labels
 
 @dataclass(frozen=True, eq=False)
 class RRSets:
-    """Reverse-reachable sets of the sample ids first … first + drawn - 1: of all, or of those that are not trivial.
+    """Reverse-reachable sets of the sample ids first … first + drawn - 1: all, or without trivial sets.
 
     Attributes
     ----------
@@ -37,25 +37,25 @@ class RRSets:
     seed : int
         The user's seed.
     ids : int64 array, shape (n,), or None
-        Original vertex ids; None when they are 0 … n-1.
+        Original vertex ids; None if they are 0 … n-1.
     labels : Labels or None
-        Names of the vertices, in place of ids.
+        Names of the vertices, instead of ids.
     m : int or None
         Number of directed edges of the graph.
     own : uint64 array, shape (n,), or None
-        Where trivial sets are left out, the chance that no in-edge of a vertex is live, in units of 2^-63.
+        If trivial sets are left out: the probability that no in-edge of a vertex is live, in units of 2^-63.
     gamma : int or None
-        Then what the share of sets hit counts for, in units of 2^-63.
+        If trivial sets are left out: the factor of the share of hit sets in the estimate, in units of 2^-63.
     kept_of : int or None
-        Then the number of sample ids.
+        If trivial sets are left out: the number of sample ids.
     weights : int64 array, shape (n,), or None
-        What each vertex counts for, in units of 10^-decimals; one each if not given.
+        Weight of each vertex, in units of 10^-decimals; 1 each if not given.
     decimals : int
-        Of the weights.
+        Number of decimals of the weights.
     params : dict
         Parameters of the command.
     inputs : dict
-        Digests of what they were drawn from beside the graph.
+        Digests of further inputs besides the graph.
     digest : str
         Payload digest of the file.
     """
@@ -94,7 +94,7 @@ class RRSets:
 
     @property
     def targets(self) -> str:
-        """What tells whether vertices count for the same."""
+        """The digest of the weights, or ``none`` if all vertices count 1."""
         if self.weights is None:
             return "none"
         return f"{hashlib.sha256(self.weights.tobytes()).hexdigest()[:12]} with {self.decimals} decimals"
@@ -137,7 +137,7 @@ def read_rrsets(path: PathLike) -> RRSets:
 
 
 def _known(artifact: Artifact) -> dict[str, Any]:
-    """Return the fields that hold what any artifact says of itself."""
+    """Return the fields that any artifact has in its header."""
     return {name: getattr(artifact, name) for name in ("seed", "params", "inputs")} | {"digest": artifact.payload}
 
 
@@ -148,27 +148,27 @@ class SeedSet:
     Attributes
     ----------
     seeds : int64 array, shape (k,)
-        Original ids; of a graph with labels internal ones.
+        Original ids; internal ids if the graph has labels.
     internal : int32 array, shape (k,)
         Internal ids.
     gains : int64 array, shape (k,), or None
         Marginal coverage of each seed: RR sets newly covered, or vertices newly reached over all worlds.
     spread_gains : float64 array, shape (k,), or None
-        What each seed adds to the spread, by the samples that ``gains`` are out of.
+        Spread that each seed adds, estimated by the samples of ``gains``.
     degrees : int64 array, shape (k,), or None
         Out-degree of each seed.
     rounds : int32 array, shape (k,), or None
         Round of each seed; multi-round influence only.
     labels : array of str, shape (k,), or None
-        Labels of the seeds, where the graph has them.
+        Labels of the seeds, if the graph has labels.
     n : int
         Number of vertices of the graph.
     method : str
         How the seeds were found.
     spread_estimate : float or None
-        Expected number of vertices reached, from samples that the choice has not seen.
+        Expected number of vertices reached, from samples that were not used for the choice.
     selection_estimate : float or None
-        The same from those it was chosen from, and so too high; in place of ``spread_estimate``.
+        The same from the samples used for the choice, hence too high; given instead of ``spread_estimate``.
     rr_sets : int or None
         RR sets used, all collections together.
     guarantee : JSON value or None
@@ -180,7 +180,7 @@ class SeedSet:
     params : dict
         Parameters of the command.
     inputs : dict
-        Digests of what they were chosen from.
+        Digests of the inputs of the choice.
     digest : str
         Payload digest of the file.
     """
@@ -214,7 +214,7 @@ _OF_SEEDS = {
 
 
 def seeds_artifact(found: SeedSet, labels: Texts | None = None) -> Artifact:
-    """Return a seed set as an artifact; ``labels`` are those of the graph, whose digest the inputs get, too."""
+    """Return a seed set as an artifact; ``labels`` are those of the graph, whose digest is added to the inputs."""
     arrays = given({name: getattr(found, name) for name in _OF_SEEDS})
     arrays = {name: np.asarray(values, _OF_SEEDS[name]) for name, values in arrays.items()}
     arrays |= packed_of("seeds", arrays, labels)
@@ -271,7 +271,7 @@ def write_metrics(path: PathLike, columns: Mapping[str, Any], *about: Mapping[st
 
 
 def read_metrics(path: PathLike) -> Artifact:
-    """Read a table: ``arrays`` holds the columns by plain name, in the order they were written.
+    """Read a table: ``arrays`` holds the columns by plain name, in the order of writing.
 
     Raises InputError like :func:`gpukit.artifacts.store.read`.
     """

@@ -1,4 +1,4 @@
-"""The store: how any artifact is written, opened and checked. The layout of each kind is in ``layout.py``.
+"""The store: writes, opens and checks any artifact. The layout of each kind is in ``layout.py``.
 
 A file holds no time, host, path or device: equal content gives equal bytes.
 """
@@ -28,19 +28,19 @@ from gpukit.files import PathLike, missing, reason, replacing
 from gpukit.wording import spelled
 
 AT_ONCE = 64 << 20
-"""Bytes of arrays up to which checksums are tested before anything else (about 45 ms), of more beside the work."""
+"""Up to this many bytes of arrays, checksums are tested first (about 45 ms); beyond it, concurrently with the work."""
 
 MEANING = 4 << 20
-"""Bytes of arrays up to which every reading checks what the numbers mean (milliseconds)."""
+"""Up to this many bytes of arrays, every reading also checks the meaning of the numbers (milliseconds)."""
 
 TREE_FROM, PIECE = 64 << 20, 4 << 20
-"""Bytes of an array from which the file has its tree sum, and of the pieces of that."""
+"""Least bytes of an array with a tree sum, and bytes of the pieces of the sum."""
 
 _PACKED = 1032
-"""Bytes that one stored byte can stand for: the limit of deflate, and what gpukit writes (LZ4) stays below 255."""
+"""Most bytes that one stored byte can expand to: the limit of deflate. LZ4, which gpukit writes, stays below 255."""
 
 _OBJECTS, _TEXTS = ("params", "inputs", "attributes", "checksums"), ("inputs", "checksums", "trees")
-"""Root attributes that are JSON objects, and those of texts."""
+"""Root attributes that are JSON objects, and those whose values are texts."""
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
@@ -48,23 +48,23 @@ SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _LIBVER = ("v108", "v110")
 _CHUNK = 1 << 18
 _OVERHEAD = 1 << 13
-"""More bytes than HDF5 takes for a file, and for each dataset, beside data and texts."""
+"""Upper bound on the bytes that HDF5 adds for a file and for each dataset, besides data and texts."""
 
 
 def digests(arrays: Mapping[str, np.ndarray]) -> dict[str, str]:
-    """Return the SHA-256 of the little-endian bytes of each array, which are in C order, hexadecimal."""
+    """Return the SHA-256 of the little-endian bytes of each array (C order), in hexadecimal."""
     return {name: hashlib.sha256(array.reshape(-1).data).hexdigest() for name, array in arrays.items()}
 
 
 def _tree_sum(array: np.ndarray) -> str:
-    """Return the SHA-256 of the SHA-256s of the pieces of an array, end to end: other programs may share the work."""
+    """Return the SHA-256 of the concatenated SHA-256s of an array's pieces, which programs can compute in parallel."""
     data = array.reshape(-1).view(np.uint8).data
     pieces = (data[start : start + PIECE] for start in range(0, len(data), PIECE))
     return hashlib.sha256(b"".join(hashlib.sha256(piece).digest() for piece in pieces)).hexdigest()
 
 
 def _payload(kind: Kind, version: int, attributes: Mapping[str, Any], shapes: Shapes, sums: Mapping[str, str]) -> str:
-    """Return the digest of what an artifact says: kind, layout, and the attributes and arrays that are not derived."""
+    """Return the digest of an artifact's content: kind, layout, and the attributes and arrays that are not derived."""
     derived = [row.name for row in kind.attributes if row.derived]
     said = {name: value for name, value in attributes.items() if name not in derived}
     content = {}
@@ -77,7 +77,7 @@ def _payload(kind: Kind, version: int, attributes: Mapping[str, Any], shapes: Sh
 
 
 def _header_sum(root: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of the root attributes that begin with ``gpukit_``, this sum left out."""
+    """Return the SHA-256 of the root attributes that begin with ``gpukit_``, except this sum itself."""
     kept = {k: v for k, v in root.items() if k.startswith("gpukit_") and k != "gpukit_header_sha256"}
     return hashlib.sha256(canonical_json(kept).encode(errors="surrogateescape")).hexdigest()
 
@@ -94,7 +94,7 @@ def make(
     seed: int | None = None,
     inputs: Mapping[str, str] | None = None,
 ) -> Artifact:
-    """Return an artifact in memory: what :func:`put` writes and :func:`read` reads.
+    """Return an artifact in memory; :func:`put` writes it and :func:`read` reads it.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def put(
     groups: Mapping[str, Mapping[str, str]] | None = None,
     compress: bool = False,
 ) -> str:
-    """Write an artifact that was made, atomically, and return its payload digest.
+    """Write an artifact atomically, and return its payload digest.
 
     Parameters
     ----------
@@ -162,8 +162,8 @@ def put(
     filters = _compression() if compress else {}
     with replacing(path) as temporary:
         _reserve(temporary, root, artifact.arrays)
-        # HDF5 puts data in other places of a file of Python than of one that it opens itself. The file is not in a
-        # `with`: interrupted, HDF5 may write to it once more when it lets go.
+        # HDF5 places data differently in a Python file object than in a file that it opens itself. The file is not in a
+        # `with`: after an interrupt HDF5 may write to it once more when it releases it.
         target = open(temporary, "w+b")  # noqa: SIM115
         with h5py.File(target, "w", libver=_LIBVER) as file:
             for key, value in root.items():
@@ -181,7 +181,7 @@ def put(
 
 
 def write(path: PathLike, *content: Any, groups: Any = None, compress: bool = False, **known: Any) -> str:
-    """Make an artifact and write it: see :func:`make`, which takes ``content`` and ``known``, and :func:`put`."""
+    """Make an artifact with :func:`make`, which gets ``content`` and ``known``, and write it with :func:`put`."""
     return put(path, make(*content, **known), groups=groups, compress=compress)
 
 
@@ -203,7 +203,7 @@ def _root(artifact: Artifact) -> dict[str, Any]:
 
 
 def _reserve(path: str, root: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-    """Raise OSError unless the file system has room for a file: where HDF5 finds none, it may crash later."""
+    """Reserve the space of a file; raises OSError if there is too little. Otherwise HDF5 may crash later."""
     texts = sum(len(str(value).encode()) for value in root.values())
     size = _OVERHEAD * (1 + len(arrays)) + 2 * texts + sum(array.nbytes for array in arrays.values())
     with open(path, "wb") as file:
@@ -219,7 +219,7 @@ def _compression() -> dict[str, Any]:
             f"{spelled('compress', True)} out"
         )
         raise InputError(line) from None
-    # The checksum of a chunk is tested before the decompressor sees it, which can crash on damaged data.
+    # The checksum of a chunk is tested before decompression, because the decompressor may crash on damaged data.
     return {**hdf5plugin.Bitshuffle(cname="lz4"), "fletcher32": True}
 
 
@@ -228,19 +228,19 @@ def _compression() -> dict[str, Any]:
 
 @contextmanager
 def opened(path: PathLike, kind_name: str | None = None) -> Iterator[tuple[h5py.File, Header, dict[str, h5py.Dataset]]]:
-    """Open an artifact for reading, check its header, and give both and its datasets by path.
+    """Open an artifact for reading and check its header; yield the file, the header and the datasets by path.
 
     Parameters
     ----------
     path : path
         The file.
     kind_name : str, optional
-        The kind that is needed; any known kind otherwise.
+        The required kind; any known kind if not given.
 
     Raises
     ------
     InputError
-        If there is no such file, or it is not an artifact of that kind that this version can read.
+        If the file is missing, or is no artifact of that kind that this version can read.
     """
     _check_file(path)
     try:
@@ -262,7 +262,7 @@ def _check_file(path: PathLike) -> None:
     """Check that a path is a readable HDF5 file; raises InputError."""
     written = "an artifact written by gpukit is needed"
     try:
-        # The opening of a pipe would never end.
+        # Opening a pipe would never end.
         need(
             stat.S_ISREG(os.stat(path).st_mode), f"{path} is a folder, or another thing than a regular file; {written}"
         )
@@ -277,9 +277,9 @@ def _check_file(path: PathLike) -> None:
 
 
 def _datasets(path: PathLike, file: h5py.File) -> dict[str, h5py.Dataset]:
-    """Return the datasets of a file by path, in this order, if all lie in the file; raises InputError otherwise.
+    """Return the datasets of a file by path, sorted; raises InputError if one lies outside the file.
 
-    A file that claims more than any filter unpacks it to would take memory that it has no numbers for.
+    A dataset is refused if it claims more bytes than any filter could unpack: it would take memory without having data.
     """
     found: dict[str, h5py.Dataset] = {}
     file.visititems(lambda name, item: found.update({name: item} if isinstance(item, h5py.Dataset) else {}))
@@ -326,8 +326,8 @@ def _header(path: PathLike, file: h5py.File, kind_name: str | None) -> Header:
 def read(path: PathLike, kind_name: str | None = None, skip: tuple[str, ...] = (), full: bool = False) -> Artifact:
     """Read an artifact and check it.
 
-    Every reading checks checksums, structure, value ranges and row starts; of arrays that take 4 MiB at most, or if
-    asked for, also what the numbers mean. Checksums of large arrays may be tested beside the work, see
+    Every reading checks checksums, structure, value ranges and row starts. The meaning of the numbers is checked if the
+    arrays take at most 4 MiB, or on request. Checksums of large arrays may be tested concurrently with the work, see
     :mod:`gpukit.pending`.
 
     Parameters
@@ -335,23 +335,23 @@ def read(path: PathLike, kind_name: str | None = None, skip: tuple[str, ...] = (
     path : path
         The file.
     kind_name : str, optional
-        The kind that is needed; any otherwise.
+        The required kind; any if not given.
     skip : tuple of str
-        Beginnings of the paths to leave unread.
+        Path prefixes of datasets that are not read.
     full : bool
-        Whether to check everything, and now.
+        Whether to check everything, before returning.
 
     Raises
     ------
     InputError
-        If the file is missing, unreadable or broken; the line says which.
+        If the file is missing, unreadable or damaged; the message says which.
     DeviceError
-        If its arrays do not fit into the memory.
+        If the arrays do not fit into memory.
     """
     with opened(path, kind_name) as (file, header, present):
         kind = KINDS[header.kind]
         shapes = {name: (item.dtype, item.shape or ()) for name, item in present.items()}
-        # The layout, before any array is read: names, types and lengths.
+        # Check the layout before reading any array: names, types and lengths.
         lengths = check_arrays(kind, shapes, header.attributes, f"{path}: ")
         listed = shapes.keys() == header.checksums.keys()
         need(listed, f"{path}: the datasets and the list of checksums differ; make or copy it again")
@@ -381,7 +381,7 @@ def read(path: PathLike, kind_name: str | None = None, skip: tuple[str, ...] = (
     if at_once:
         check_sums()
     with _about(path):
-        # What a kernel relies on is checked at every reading.
+        # Conditions that kernels rely on are checked at every reading.
         check_values(kind, artifact, lengths)
         check_labels(artifact, meaning)
         for table in (BOUNDS, CHECKS) if meaning else (BOUNDS,):
@@ -396,7 +396,7 @@ def read(path: PathLike, kind_name: str | None = None, skip: tuple[str, ...] = (
 
 @contextmanager
 def _about(path: PathLike) -> Iterator[None]:
-    """Let an error within name the file."""
+    """Prefix errors raised within with the file name."""
     try:
         yield
     except InputError as error:
@@ -404,7 +404,7 @@ def _about(path: PathLike) -> Iterator[None]:
 
 
 def load(item: h5py.Dataset) -> np.ndarray:
-    """Return a dataset as an array; registers the compression filters where chunks need them."""
+    """Return a dataset as an array; registers the compression filters if its chunks need them."""
     if item.chunks is not None:
         with suppress(ImportError):
             importlib.import_module("hdf5plugin")

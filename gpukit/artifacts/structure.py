@@ -1,4 +1,4 @@
-"""Checks of names, types, shapes and values against the layout table; cheap enough for every read."""
+"""Checks of names, types, shapes and values against the layout table; fast enough for every reading."""
 
 import re
 from collections.abc import Mapping
@@ -22,24 +22,24 @@ _JSON_TYPES: dict[str, tuple[type, ...]] = {
 
 
 def need(condition: object, line: str) -> None:
-    """Raise InputError with the line unless the condition holds."""
+    """Raise InputError with the given line unless the condition holds."""
     if not condition:
         raise InputError(line)
 
 
 def need_none(found: np.ndarray, line: str) -> None:
-    """Raise InputError about the first of what was found, which stands for ``{}`` in the line, if there is any."""
+    """Raise InputError if anything was found; the first item replaces ``{}`` in the line."""
     if len(found):
         raise InputError(line.format(found[0]))
 
 
 def check_attributes(kind: Kind, attributes: Mapping[str, Any], where: str = "") -> None:
-    """Check the content attributes of a kind: none missing, none of a wrong type, none unknown.
+    """Check the content attributes of a kind: none may be missing, of a wrong type, or unknown.
 
     Raises
     ------
     InputError
-        With ``where`` as a prefix of the line.
+        With ``where`` as prefix of the message.
     """
     rows = {row.name: row for row in kind.attributes}
     for name, row in rows.items():
@@ -61,14 +61,14 @@ def check_arrays(kind: Kind, shapes: Shapes, attributes: Mapping[str, Any], wher
     Returns
     -------
     dict of str to int
-        The value of each name in the shapes, integer attributes included.
+        The value of each name in the shapes, plus integer attributes.
 
     Raises
     ------
     InputError
-        With ``where`` as a prefix of the line.
+        With ``where`` as prefix of the message.
     """
-    # A length is known from an attribute of its name, or from the first array that has it.
+    # A length is given by the attribute of the same name, or else by the first array that has it.
     lengths = {name: value for name, value in attributes.items() if type(value) is int}
     for row in kind.arrays:
         there = not row.required or row.path.endswith("/*") or row.path in shapes
@@ -98,7 +98,7 @@ def check_arrays(kind: Kind, shapes: Shapes, attributes: Mapping[str, Any], wher
 
 
 def rows_ascend(starts: np.ndarray, values: np.ndarray, what: str) -> None:
-    """Check that values rise strictly within each row; raises InputError that names the first row that does not."""
+    """Check that values rise strictly within each row; raises InputError that names the first other row."""
     falls = values[1:] <= values[:-1]
     falls[starts[(starts > 0) & (starts < len(values))] - 1] = False
     if falls.any():
@@ -108,17 +108,17 @@ def rows_ascend(starts: np.ndarray, values: np.ndarray, what: str) -> None:
 
 
 def check_values(kind: Kind, artifact: Artifact, lengths: Mapping[str, int]) -> None:
-    """Check that no row start or bounded value leads out of its array, and that attributes have values they may have.
+    """Check that row starts and bounded values stay within their arrays, and that attributes have allowed values.
 
     Raises
     ------
     InputError
-        Naming the dataset or the attribute.
+        With the name of the dataset or attribute.
     """
     arrays, attributes = artifact.arrays, artifact.attributes
     for path, array in arrays.items():
         row = kind.array(path)
-        assert row is not None  # :func:`check_arrays` was here
+        assert row is not None  # :func:`check_arrays` has checked this
         if row.ends:
             end = lengths[row.ends]
             rises = array[0] == 0 and array[-1] == end and not np.any(array[1:] < array[:-1])

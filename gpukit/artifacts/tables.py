@@ -1,4 +1,4 @@
-"""Artifacts as tables: rows in the order of the file, vertices as people call them, plain units."""
+"""Artifacts as tables: rows in the order of the file, vertices by their external names, plain units."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ from gpukit.graph.lines import source_words
 from gpukit.wording import spelled
 
 CHUNK = 1 << 20
-"""Rows made at a time."""
+"""Rows per piece."""
 
 MASS = 2.0**-62
 """The unit of PageRank in files, as a probability."""
@@ -28,42 +28,42 @@ Columns = dict[str, Any]
 
 @dataclass(frozen=True)
 class Table:
-    """A table that is made piece by piece.
+    """A table that is produced in pieces.
 
     Attributes
     ----------
     rows : int
         Number of rows.
     take : callable
-        ``take(first, last)`` returns the columns of rows first … last - 1: arrays or lists by name, None where a row
-        has no value.
+        ``take(first, last)`` returns the columns of rows first … last - 1: arrays or lists by name, with None for
+        missing values.
     """
 
     rows: int
     take: Callable[[int, int], Columns]
 
     def chunks(self) -> Iterator[Columns]:
-        """Yield the columns of pieces of the table; at least one, of no rows where it has none."""
+        """Yield the columns of the table's pieces; an empty table has one piece without rows."""
         for first in range(0, max(self.rows, 1), CHUNK):
             yield self.take(first, min(first + CHUNK, self.rows))
 
 
 class _Names:
-    """What people call the vertices of an artifact, by what it says itself and by its graph where that is given."""
+    """The external names of the vertices of an artifact, from its own labels or from its graph, if given."""
 
     def __init__(self, artifact: Artifact, graph: Graph | None) -> None:
         self.graph = graph
         self._labels: Texts | None = some_labels_of([artifact]) or (None if graph is None else graph.labels)
 
     def of_numbers(self, numbers: np.ndarray) -> np.ndarray:
-        """Return what vertices are called that a file names by their original ids."""
+        """Return the external names of vertices given by original ids."""
         if self._labels is None:
             return numbers
         distinct, places = np.unique(numbers, return_inverse=True)
         return self._labels.texts(distinct)[places]
 
     def of_internal(self, vertices: np.ndarray) -> np.ndarray:
-        """Return what vertices are called that a file names by internal ids."""
+        """Return the external names of vertices given by internal ids."""
         if self._labels is None:
             assert self.graph is not None
             return self.graph.numbers(vertices)
@@ -76,14 +76,14 @@ def table_of(artifact: Artifact, graph: Graph | None = None) -> Table:
     Parameters
     ----------
     artifact : Artifact
-        Read in full.
+        The artifact, read in full.
     graph : Graph, optional
-        The graph it was made on: for degrees, and for the names of vertices where the file has internal ids alone.
+        The graph it was computed on: for degrees, and for names of vertices if the file has only internal ids.
 
     Raises
     ------
     UsageError
-        If the graph is needed and not given.
+        If the graph is required and not given.
     """
     kind = artifact.kind
     if kind in ("pagerank", "irw", "contexts") and graph is None:
@@ -92,20 +92,20 @@ def table_of(artifact: Artifact, graph: Graph | None = None) -> Table:
 
 
 def _whole(columns: Columns) -> Table:
-    """Return a table of columns that are there."""
+    """Return a table of complete columns."""
     rows = len(next(iter(columns.values()))) if columns else 0
     return Table(rows, lambda first, last: {name: column[first:last] for name, column in columns.items()})
 
 
 def _or_nothing(values: list[Any], kind: str) -> Any:
-    """Return a column in which a row may have no value, None, as an array of pandas."""
+    """Return a column with missing values (None) as a pandas array."""
     import pandas as pd
 
     return pd.array(values, dtype=kind)
 
 
 def _graph(artifact: Artifact, _: _Names) -> Table:
-    """Return the directed edges, each with its probability unless the graph has none."""
+    """Return the directed edges, with their probabilities if the graph has any."""
     graph = graph_of(artifact)
     starts, heads = graph.indptr, graph.indices
     names = _Names(artifact, graph)
@@ -151,11 +151,11 @@ def _topk(artifact: Artifact, names: _Names) -> Table:
 
 
 def _sources(artifact: Artifact, names: _Names) -> list[Any]:
-    """Return the source of each query: what the vertex is called; if any has several, all in words of ``--source``."""
+    """Return the source of each query: the vertex's name, or all in the syntax of ``--source`` if one has several."""
     arrays = artifact.arrays
     offsets, vertices, mass = arrays["source_offsets"], arrays["sources"], arrays["source_mass"] * MASS
     if names.graph is None and "labels/vertices" not in arrays:
-        # An answer nearly always holds its sources, and with them their ids.
+        # An answer nearly always contains its sources, and so their ids.
         known = dict(zip(arrays["internal"].tolist(), arrays["nodes"].tolist(), strict=True))
         try:
             called = [known[vertex] for vertex in vertices.tolist()]
@@ -172,12 +172,12 @@ def _sources(artifact: Artifact, names: _Names) -> list[Any]:
 
 
 def _of_rows(names: str, rows: list[tuple[Any, ...]]) -> Columns:
-    """Return the columns of rows, by their names."""
+    """Return the columns of rows; ``names`` lists the column names."""
     return {name: [row[i] for row in rows] for i, name in enumerate(names.split())}
 
 
 def _campaign(artifact: Artifact, names: _Names) -> Table:
-    """Return a row for each seed of a round, in order of choice, and behind them for what else it activated."""
+    """Return a row per seed of a round, in order of choice, followed by a row per other vertex that it activated."""
     arrays, rows = artifact.arrays, []
     costs = (arrays["cost"] * float(artifact.attributes["unit"])).tolist()
     batches = np.split(arrays["seeds"], arrays["batch_begin"][1:-1])
@@ -196,7 +196,7 @@ def _campaign(artifact: Artifact, names: _Names) -> Table:
 
 
 def _diversity(artifact: Artifact, names: _Names) -> Table:
-    """Return a row for each member of each context; one without a member for a vertex without contexts."""
+    """Return a row for each member of each context; a vertex without contexts has one row without a member."""
     arrays, rows = artifact.arrays, []
     members = names.of_numbers(arrays["members"])
     contexts = [part.tolist() for part in np.split(members, arrays["offsets"][1:-1])]
@@ -213,7 +213,7 @@ def _diversity(artifact: Artifact, names: _Names) -> Table:
 
 
 def _egonets(artifact: Artifact, names: _Names) -> Table:
-    """Return each edge between two friends of a centre once."""
+    """Return each edge between two neighbours of a centre once."""
     arrays = artifact.arrays
     tails = tails_of(arrays["indptr"])
     ego = tails_of(arrays["node_begin"])[tails]
@@ -224,7 +224,7 @@ def _egonets(artifact: Artifact, names: _Names) -> Table:
 
 
 def _contexts(artifact: Artifact, names: _Names) -> Table:
-    """Return a row for each vertex that has contexts, for each k of each model, in the order of a search."""
+    """Return a row for each vertex with contexts, for each k of each model, in the order of a search."""
     arrays, parts = artifact.arrays, []
     for model in ("comp", "core", "truss"):
         first = arrays[f"{model}/first"]
@@ -262,11 +262,11 @@ def _irw(artifact: Artifact, names: _Names) -> Table:
 
 
 def _rrsets(artifact: Artifact, _: _Names) -> Table:
-    """Return the members of all sets, called by their sample ids, or numbered from 0 where some are left out."""
+    """Return the members of all sets; sets are named by sample ids, or numbered from 0 if trivial ones are left out."""
     arrays, a = artifact.arrays, artifact.attributes
     n, offsets, members = a["n"], arrays["offsets"], arrays["members"]
     base = 0 if "own" in arrays else a["first"]
-    none = np.zeros(n + 1, np.int64)  # the file has the names of all vertices itself, as a graph has them
+    none = np.zeros(n + 1, np.int64)  # the file itself has the names of all vertices, like a graph
     names = _Names(artifact, Graph(none, np.zeros(0, np.int32), arrays.get("ids"), labels=labels_of(arrays)))
 
     def take(first: int, last: int) -> Columns:

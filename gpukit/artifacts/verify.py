@@ -1,4 +1,4 @@
-"""The full check of one artifact: structure, every checksum, and what the numbers mean."""
+"""The full check of an artifact: structure, every checksum, and the meaning of the numbers."""
 
 from gpukit.artifacts import store
 from gpukit.artifacts.artifact import Header
@@ -11,6 +11,6 @@ def verify(path: PathLike) -> Header:
     Raises
     ------
     InputError
-        With the first thing that is wrong.
+        With the first error found.
     """
     return store.read(path, full=True)
