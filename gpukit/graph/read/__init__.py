@@ -1,1 +1,1 @@
-"""Files of edges: formats told apart, and read."""
+"""Recognising and reading files of edges."""

@@ -1,7 +1,7 @@
-"""What kind of text an edge list is: found by looking at its first lines, or said.
+"""The dialect of a text edge list: found from its first lines, or given by options.
 
-A guess that can change the graph must be unambiguous; else the text is refused, and the error names the option that
-decides.
+A guess that could change the graph must be unambiguous. Otherwise the text is refused, and the error names the option
+that decides.
 """
 
 import re
@@ -17,13 +17,13 @@ from gpukit.graph.read.edgelist import ReadOptions
 from gpukit.wording import spelled
 
 LOOKED_AT = 100
-"""Lines by which the separator, the header and an index are found."""
+"""Number of lines that decide on the separator, the header and an index."""
 
 INTEGER = re.compile("[-+]?[0-9]+")
 ODD_INTEGER = re.compile(r"[+-]?0[0-9]+|\+[0-9]+|[+-]?[0-9]{1,3}(?:,[0-9]{3})+")
-"""A whole number that is not written as numbers are, and may be a name: 007, +491, 1,234."""
+"""A whole number in an unusual form, which may be a name: 007, +491, 1,234."""
 _TIME = re.compile("[0-9]{8,}")
-"""A number that may be a time: a day such as 20040415, or seconds, milliseconds … since 1970."""
+"""A number that may be a time: a day like 20040415, or seconds or milliseconds since 1970."""
 _DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T].*)?")
 _NO_END = re.compile(rf"{_DATE.pattern}|[^\w\s]+")
 """A date, or a mark such as an arrow."""
@@ -40,28 +40,28 @@ UNNAMED: list[str] = _WORDS["unnamed"]
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a text is to be read.
+    """How to read a text.
 
     Attributes
     ----------
     separator : str or None
         One character; None for runs of blanks and tabs.
     columns : tuple of int
-        Places of source and target, and of the weight where it is read.
+        Positions of source and target, and of the weight if it is read.
     width : int
-        Number of fields of a line.
+        Number of fields per line.
     header : int
-        Number of the line that names the columns, or states sizes; 0 without.
+        Number of the line that names the columns or states sizes; 0 if there is none.
     names : tuple of str
-        What the columns are called.
+        Names of the columns.
     ids : str
         ``integer`` or ``text``.
     direction : int or None
-        Place of the column that says of each edge whether it stands for both directions.
+        Position of the column that says for each edge whether it stands for both directions.
     sizes : tuple of int, or None
-        The numbers of the first line where these may be those of vertices and edges.
+        The numbers of the first line, if they may be the numbers of vertices and edges.
     between : str
-        What stands between fields, in words.
+        The separator of fields, in words.
     options : ReadOptions
     """
 
@@ -78,17 +78,17 @@ class Dialect:
 
     @property
     def plain(self) -> bool:
-        """Whether it is of the plain format: whole numbers, the first two the ends, between blanks or commas."""
+        """Whether the text is in the plain format: whole numbers, the ends first, separated by blanks or commas."""
         default = self.columns == tuple(range(len(self.columns))) and not self.names
         return default and self.ids == "integer" and self.separator in (None, ",") and not self.options.separator
 
     @property
     def has_index(self) -> bool:
-        """Whether the first column has no name beside others that do."""
+        """Whether the first column has no name, but other columns do."""
         return bool(self.names) and self.names[0] in UNNAMED
 
     def record(self) -> dict[str, Any]:
-        """Return what was understood, for people and programs."""
+        """Return the dialect as a record for people and programs."""
         said = [self.names[place] if self.names else place + 1 for place in self.columns]
         return {"separator": self.between, "header": bool(self.names), "columns": said, "ids": self.ids}
 
@@ -96,7 +96,7 @@ class Dialect:
 def look(
     name: str, lines: Sequence[tuple[int, bytes]], comments: Sequence[str], options: ReadOptions, weights: float
 ) -> Dialect:
-    """Return how to read a text.
+    """Return the dialect of a text.
 
     Parameters
     ----------
@@ -107,16 +107,16 @@ def look(
     comments : sequence of str
         The comments before them.
     options : ReadOptions
-        What the user says of it.
+        The user's options.
     weights : float
-        Whether weights are read.
+        The highest weight, 0 to read none.
 
     Raises
     ------
     InputError
-        If the text is not understood; the line says which option would help.
+        If the text is not understood; the message names the option that would help.
     UsageError
-        If what the user says of it does not fit.
+        If the user's options do not fit.
     """
     texts = [check_text(name, line, at) for at, line in lines]
     separator = _separator(texts, options)
@@ -129,7 +129,7 @@ def look(
     names = rows[0] if is_header and not sizes else []
     sizes = None if options.header else sizes
     if names and all(len(row) == len(names) + 1 for row in body) and _counts_up([row[0] for row in body]):
-        names = ["", *names]  # R writes no name above the numbers of rows
+        names = ["", *names]  # R writes no name above the row numbers
     first = names or (body or rows)[0]
     width = len(first)
     if width < 2:
@@ -144,9 +144,9 @@ def look(
         options = replace(options, ids="text")
     ids = _kind_of_ids(f"{name}, line {lines[is_header][0]}" if body else where, ends, options)
     if not is_header and ids == "integer" and columns == tuple(range(len(columns))):
-        names = []  # a plain text, whatever its comments call the columns
+        names = []  # a plain text, whatever names its comments give to the columns
     if separator == "\t" and not options.separator and not names and ids == "integer" and columns[:2] == (0, 1):
-        separator = None  # the kernel and pandas take blanks and tabs alike
+        separator = None  # the kernel and pandas treat blanks and tabs alike
     types = [place for place, word in enumerate(names) if word.casefold() == "type"]
     said = {row[place].casefold() for row in body for place in types if place < len(row)}
     return Dialect(
@@ -157,7 +157,7 @@ def look(
 
 
 def _sizes(rows: Sequence[Sequence[str]], separator: str | None, options: ReadOptions) -> tuple[int, int] | None:
-    """Return the two numbers of the first line, where they may state how many vertices and edges there are."""
+    """Return the two numbers of the first line if they may state the numbers of vertices and edges."""
     whole = len(rows[0]) == 2 and all(re.fullmatch("[0-9]{1,18}", word) for word in rows[0])
     wanted = options.suspects_first_line and options.header is not False and separator in (None, "\t")
     widths = {len(row) for row in rows[1:]}
@@ -165,7 +165,7 @@ def _sizes(rows: Sequence[Sequence[str]], separator: str | None, options: ReadOp
 
 
 def named_in_comment(comments: Sequence[str], separator: str | None, width: int, options: ReadOptions) -> list[str]:
-    """Return the names of the columns that the last comment before the edges holds; none if it is of another kind."""
+    """Return the column names in the last comment before the edges; none if the comment is of another kind."""
     text = comments[-1].lstrip("#% \t") if comments and options.header is not False else ""
     words = split(text, separator) if count(text, separator) == width else []
     is_header = _known_ends(words) is not None or any(one in words for one in options.names)
@@ -173,7 +173,7 @@ def named_in_comment(comments: Sequence[str], separator: str | None, width: int,
 
 
 def uneven_fields(fields: int, width: int, separator: str | None) -> str:
-    """Return what is said of a line that has not as many fields as the first."""
+    """Return the message about a line whose number of fields differs from the first line's."""
     advice = f"{spelled('format', 'edges')} reads the first ones of each"
     if separator is None:
         advice += f", {spelled('format', 'adjlist')} or metis a vertex and its neighbours"
@@ -183,13 +183,13 @@ def uneven_fields(fields: int, width: int, separator: str | None) -> str:
 
 
 def check_text(name: str, block: bytes, line: int) -> str:
-    """Return a block as text; InputError names the line that is none."""
+    """Return a block as text; raises InputError that names the first line that is not text."""
     try:
         text = block.decode("utf-8")
     except UnicodeDecodeError as error:
         at, what = error.start, "not text in UTF-8; convert the file (`iconv -f WINDOWS-1252 -t UTF-8`)"
     else:
-        odd = block.translate(None, _USUAL) or b"\xc2" in block  # the expression alone takes ten times as long
+        odd = block.translate(None, _USUAL) or b"\xc2" in block  # the regular expression alone takes ten times as long
         control = _CONTROL.search(block) if odd else None
         if control is None:
             return text
@@ -206,9 +206,9 @@ def _fields(where: str, text: str, separator: str | None) -> list[str]:
 
 
 def _separator(texts: Sequence[str], options: ReadOptions) -> str | None:
-    """Return what stands between fields: the first of tab, semicolon, comma that cuts the first and most other lines.
+    """Return the separator: the first of tab, semicolon, comma that splits the first line and most other lines.
 
-    Not all others: one of them may be at fault, and is to be named for what is wrong with it.
+    It need not split all other lines: one of them may be wrong, and should then be reported with its own error.
     """
     if options.separator is not None:
         return SEPARATORS.get(options.separator, options.separator)
@@ -222,7 +222,7 @@ def _separator(texts: Sequence[str], options: ReadOptions) -> str | None:
 
 
 def _has_header(where: str, rows: Sequence[Sequence[str]], options: ReadOptions) -> bool:
-    """Say whether the first line names the columns, by the words in it and by what stands below them."""
+    """Return whether the first line names the columns, judged by its words and by the lines below."""
     first, rest = rows[0], rows[1:]
     if options.header is not None:
         return options.header
@@ -233,7 +233,7 @@ def _has_header(where: str, rows: Sequence[Sequence[str]], options: ReadOptions)
     known, used = _known_ends(first), {word for row in rest for word in row}
     if known is not None and first in rest:
         raise InputError(f"{where}: the header stands again further down; take the other one out")
-    # A column of numbers, or of dates, below a word that does not stand for a missing number.
+    # Look for a column of numbers or dates below a word that does not stand for a missing number.
     for place, word in enumerate(first):
         column = [row[place] for row in rest if place < len(row) and not _is_gap(row[place])]
         if column and not _is_gap(word) and (all(map(_is_number, column)) or all(map(_DATE.fullmatch, column))):
@@ -248,7 +248,7 @@ def _has_header(where: str, rows: Sequence[Sequence[str]], options: ReadOptions)
 
 
 def _is_number(word: str) -> bool:
-    """Say whether a word is a number, its decimals after a point or a comma."""
+    """Return whether a word is a number, with a decimal point or comma."""
     return decimal_comma(word) or NUMBER.fullmatch(word) is not None
 
 
@@ -261,7 +261,7 @@ def _is_gap(word: str) -> bool:
 
 
 def _known_ends(names: Sequence[str]) -> tuple[int, int] | None:
-    """Return the places of the two columns whose names say that they hold the ends of an edge."""
+    """Return the positions of the two columns whose names mark them as the ends of an edge; None if there are none."""
     plain = [re.sub(r"[\W_]", "", name).casefold() for name in names]
     for words in (plain, [_BESIDE.sub("", name) for name in plain]):
         known = [(words.index(u), words.index(v)) for u, v in _ENDS if words.count(u) == words.count(v) == 1]
@@ -273,7 +273,7 @@ def _known_ends(names: Sequence[str]) -> tuple[int, int] | None:
 def choose_columns(
     name: str, first: Sequence[str], header: bool, options: ReadOptions, weights: float
 ) -> tuple[int, ...]:
-    """Return the places of source, target and, where it is read, weight; raises like :func:`look`."""
+    """Return the positions of source, target and, if it is read, weight; raises like :func:`look`."""
     named, width = options.names, len(first)
     if width < 2:
         raise InputError(f"{name} has one column; an edge has two ends")
@@ -312,13 +312,13 @@ def choose_columns(
 
 
 def _is_vertex(names: Sequence[str]) -> bool:
-    """Say whether a table may be one of vertices, by the names of its first two columns."""
+    """Return whether a table may list vertices, judged by the names of its first two columns."""
     first, second = (re.sub(r"[\W_]", "", word).casefold() for word in names[:2])
     return bool({first, _BESIDE.sub("", first)} & {*_WORDS["vertex"]}) and not second.endswith("id")
 
 
 def header_advice() -> str:
-    """Return what to do where the first line may be a header."""
+    """Return the advice for a first line that may be a header."""
     return (
         f"{spelled('header', True)} says that the first line names the columns, {spelled('header', False)} that "
         "it is an edge"
@@ -326,7 +326,7 @@ def header_advice() -> str:
 
 
 def _check_ends(name: str, rows: Sequence[Sequence[str]], weights: float) -> None:
-    """Refuse lines without a header whose first two columns may be no ends of edges; raises InputError."""
+    """Refuse lines without a header whose first two columns may not be the ends of edges; raises InputError."""
     width = len(rows[0]) if rows else 0
     if width < 3:
         return
@@ -350,12 +350,12 @@ def _check_ends(name: str, rows: Sequence[Sequence[str]], weights: float) -> Non
 
 
 def _counts_up(column: Sequence[str]) -> bool:
-    """Say whether three or more fields count up from 0 or 1, as a written index does."""
+    """Return whether three or more fields count up from 0 or 1, like an index."""
     return len(column) > 2 and any(column == [*map(str, range(i, i + len(column)))] for i in (0, 1))
 
 
 def _undecided(name: str, what: str, first: Sequence[str], header: bool, form: str) -> InputError:
-    """Return the error where it does not show which columns to read."""
+    """Return the error if it is unclear which columns to read."""
     there = f" ({', '.join(word or 'no name' for word in first)[:120]})" if header else ""
     return InputError(
         f"{name}: which of its {len(first)} columns{there} {what} cannot be told; {spelled('columns', form)} says it"
@@ -363,7 +363,7 @@ def _undecided(name: str, what: str, first: Sequence[str], header: bool, form: s
 
 
 def _place(name: str, word: str, first: Sequence[str], header: bool) -> int:
-    """Return the place of the column that a name or a number from 1 stands for."""
+    """Return the position of the column with a name, or with a number from 1."""
     if re.fullmatch("[0-9]{1,9}", word):
         if not 1 <= int(word) <= len(first):
             raise UsageError(f"{spelled('columns')}: there is no column {word}; {name} has {len(first)}")
@@ -381,15 +381,15 @@ def _place(name: str, word: str, first: Sequence[str], header: bool) -> int:
 
 
 def _are_names(line: str, ends: Sequence[str]) -> bool:
-    """Say whether the ends of an edge stand in quotes, and another field of the line does not: these are numbers."""
+    """Return whether the ends of an edge are in quotes and another field is not: then quoted numbers are names."""
     others = re.sub(r'"(?:[^"]|"")*"', "", line)
     return re.search(r"\w", others) is not None and all(f'"{end}"' in line for end in ends)
 
 
 def _kind_of_ids(where: str, ends: Sequence[Sequence[str]], options: ReadOptions) -> str:
-    """Return ``integer`` or ``text``, by the first edge; an edge of one of each has to be decided by a person.
+    """Return ``integer`` or ``text``, judged by the first edge; an edge with one of each is refused.
 
-    Numbers that are not written as such (:data:`ODD_INTEGER`) are names, so that no two of them become one.
+    Numbers in an unusual form (:data:`ODD_INTEGER`) are names, so that two of them never become the same vertex.
     """
     if options.ids is not None:
         return options.ids

@@ -1,4 +1,4 @@
-"""Edges as they were listed, whatever listed them: a file, a library, columns in memory."""
+"""Edges as listed by any source: a file, a library, or columns in memory."""
 
 import importlib
 import re
@@ -20,14 +20,14 @@ _ONE_KIND = "all whole numbers or all texts are needed, convert them"
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What the user says of a file; None is found by looking.
+    """The user's options for a file; None means that the value is detected.
 
     Attributes
     ----------
     separator : str or None
         ``space``, ``tab``, ``comma``, ``semicolon`` or one character.
     header : bool or None
-        Whether the first line names the columns, or states sizes.
+        Whether the first line names the columns or states sizes.
     columns : str or None
         ``source,target`` or ``source,target,weight``, by name or by number from 1.
     ids : str or None
@@ -35,17 +35,18 @@ class ReadOptions:
     format : str or None
         A name of :data:`gpukit.graph.read.formats.FORMATS`.
     comment : str or None
-        ``none``, or the character that begins a comment.
+        ``none``, or the character that starts a comment.
     skip_bad : int
-        Lines to skip that are no edges.
+        Most invalid lines to skip.
     decimal : str or None
-        What the decimals of weights begin with: ``.`` (the default) or ``,``.
+        Decimal mark of weights: ``.`` (the default) or ``,``.
     sheet : str or None
         The sheet of a workbook.
     fold_case, strip : bool
-        Whether names are read in lower case, and runs of blanks in them as one.
+        Whether names are converted to lower case, and runs of blanks in them to one blank.
     suspects_first_line : bool
-        Whether the first line can be something else than an edge: numbers of vertices and edges, or unknown titles.
+        Whether the first line may be something else than an edge: numbers of vertices and edges, or unknown column
+        names.
     """
 
     separator: str | None = None
@@ -77,12 +78,12 @@ class ReadOptions:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """What a comment begins with."""
+        """The characters that start a comment."""
         return ("#", "%") if self.comment is None else () if self.comment == "none" else (self.comment,)
 
     @property
     def names(self) -> list[str]:
-        """The columns one by one."""
+        """The column names, one by one."""
         try:
             return split(self.columns or "", ",")
         except ValueError as error:
@@ -90,13 +91,13 @@ class ReadOptions:
 
     @property
     def of_text(self) -> list[str]:
-        """The options that are given and say how to read a text."""
+        """The given options that say how to read a text."""
         given = self.separator, self.header, self.columns, self.comment, self.skip_bad or None, self.decimal
         options = ("sep", "header", "columns", "comment", "skip_bad", "decimal")
         return [option for option, value in zip(options, given, strict=True) if value is not None]
 
     def refuse_text(self, name: str, kind: str, allowed: str = "") -> None:
-        """Refuse options of texts for a file that says itself how to read it; raises UsageError."""
+        """Refuse options for texts if the file's format leaves no choice; raises UsageError."""
         given = [option for option in self.of_text if option != allowed]
         if given:
             raise UsageError(
@@ -106,37 +107,37 @@ class ReadOptions:
 
 @dataclass(frozen=True, eq=False)
 class EdgeList:
-    """Edges as they were listed.
+    """Edges in the order of their listing.
 
     Attributes
     ----------
     u, v : int32 or int64 arrays, shape (lines,)
-        Tail and head of each edge: original ids; positions in ``ids`` where that is given; vertices with ``labels`` or
-        ``n``. 32 bits if all fit.
+        Tail and head of each edge: original ids; positions in ``ids`` if that is given; vertices with ``labels`` or
+        ``n``. 32 bits if all ids fit.
     w : float64 array, shape (lines,), or None
-        Weights, where they were asked for.
+        Weights, if requested.
     labels : Labels or None
         Names of the vertices.
     ids : int64 array or None
-        Ids of all vertices, ascending, where the file lists them.
+        Ids of all vertices, ascending, if the file lists them.
     n : int or None
-        Number of vertices, where these are 0 … n-1.
+        Number of vertices, if they are 0 … n-1.
     undirected : bool or None
-        Whether an edge stands for both directions; None where the file does not say.
+        Whether an edge stands for both directions; None if the file does not say.
     said : dict
-        What was understood, for people and programs.
+        The detected dialect, for people and programs.
     notes : tuple of str
-        What else the reader has to know, a line each.
+        Further notes for the user, one line each.
     dialect : gpukit.graph.read.dialect.Dialect or None
-        What was understood of a text.
+        The dialect of a text.
     skipped : int
-        Lines of a text that hold no edge: blank ones and comments.
+        Lines of a text without an edge: blank lines and comments.
     bad : tuple of str
-        Lines of a text that should hold an edge, and were left out.
+        Invalid lines of a text that were skipped.
     digest : str or None
-        SHA-256 of the file as it is stored, of the very bytes that the edges came from; None for a pipe.
+        SHA-256 of the stored file, computed from the bytes that the edges came from; None for a pipe.
     share : float
-        The part of the file that was read, by its bytes.
+        Fraction of the file that was read, in bytes.
     """
 
     u: np.ndarray
@@ -155,13 +156,13 @@ class EdgeList:
     share: float = 1.0
 
     def check_stated(self, name: str, stated: int, where: str) -> None:
-        """Check the number of edges that a file states; raises InputError. Lines that were left out count."""
+        """Check the number of edges that a file states, skipped invalid lines included; raises InputError."""
         if stated != len(self.u) + len(self.bad):
             found = f"{name} has {len(self.u) + len(self.bad):,} edges"
             raise InputError(f"{found}, and {where} states {stated:,}; fetch it again, or take that line out")
 
     def renamed(self, name: str, options: ReadOptions) -> "EdgeList":
-        """Return the edges with names as ``--fold-case`` and ``--strip`` have them; raises UsageError for numbers."""
+        """Return the edges with names converted by ``--fold-case`` and ``--strip``; raises UsageError for numbers."""
         if not (options.fold_case or options.strip):
             return self
         if self.labels is None:
@@ -172,7 +173,7 @@ class EdgeList:
         return replace(self, labels=labels, u=vertices[self.u], v=vertices[self.v])
 
     def within(self, n: int, name: str, **known: Any) -> "EdgeList":
-        """Return these edges as such between vertices 1 … n; raises InputError where one is outside."""
+        """Return the edges with vertices 1 … n as ids; raises InputError if an end is outside."""
         ends = np.concatenate([self.u, self.v])
         outside = ends[(ends < 1) | (ends > n)]
         if len(outside):
@@ -182,7 +183,7 @@ class EdgeList:
 
 @contextmanager
 def in_one_line(name: str, kind: str) -> Iterator[None]:
-    """Make an InputError of whatever a library raises where a file is wrong."""
+    """Convert any error that a library raises for an invalid file to an InputError."""
     try:
         yield
     except (GpukitError, MemoryError):
@@ -193,7 +194,7 @@ def in_one_line(name: str, kind: str) -> Iterator[None]:
 
 
 def library(name: str, kind: str, module: str, extra: str) -> Any:
-    """Return a library that reads a format; raises UsageError where it is missing."""
+    """Return a library that reads a format; raises UsageError if it is missing."""
     try:
         return importlib.import_module(module)
     except ImportError:
@@ -208,12 +209,12 @@ def edges_of_columns(
     highest: float,
     titles: Sequence[str] = ("u", "v", "w"),
 ) -> EdgeList:
-    """Return edges of columns: two of ends, whole numbers or texts, and where there is a third, weights.
+    """Return edges from columns: two of ends, whole numbers or texts, and optionally weights.
 
     Raises
     ------
     InputError
-        If they do not hold vertices of one kind, or weights in [0, highest].
+        If vertices are not all of one kind, or weights are outside [0, highest].
     """
     ends = [of_one_kind(f"{name}, {title}", column) for title, column in zip(titles[:2], columns, strict=False)]
     if len({end.dtype for end in ends}) > 1:
@@ -225,7 +226,7 @@ def edges_of_columns(
 
 
 def named_by(words: Sequence[str], options: ReadOptions) -> np.ndarray:
-    """Return words as whole numbers if all of them are such, else as names."""
+    """Return words as whole numbers if all of them are, otherwise as names."""
     whole = options.ids != "text" and all(_WHOLE.fullmatch(word) and int(word) <= MAX_ID for word in words)
     return np.array([int(word) for word in words], np.int64) if whole else np.array(words, object)
 
@@ -233,7 +234,7 @@ def named_by(words: Sequence[str], options: ReadOptions) -> np.ndarray:
 def both_ways(
     u: np.ndarray, v: np.ndarray, w: np.ndarray | None, both: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, bool]:
-    """Return edges of which some stand for both directions (``both``), and whether all do; else these are doubled."""
+    """Return edges, and whether all stand for both directions; if only some do (``both``), these are doubled."""
     if both.all():
         return u, v, w, bool(len(both))
     u, v = np.concatenate([u, v[both]]), np.concatenate([v, u[both]])
@@ -241,9 +242,9 @@ def both_ways(
 
 
 def edges_of_matrix(name: str, kind: str, matrix: Any, highest: float) -> EdgeList:
-    """Return the edges in a sparse matrix of SciPy: entry (i, j) is the edge i → j, vertices are 0 … n-1.
+    """Return the edges in a sparse matrix of SciPy: entry (i, j) is the edge i → j; vertices are 0 … n-1.
 
-    Entries of one place are added, as SciPy does. ``highest`` is the highest weight, 0 to read none.
+    Entries at the same position are added, as in SciPy. ``highest`` is the highest weight, 0 to read none.
     """
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         size = " by ".join(map(str, matrix.shape))
@@ -259,12 +260,12 @@ def edges_of_matrix(name: str, kind: str, matrix: Any, highest: float) -> EdgeLi
 
 
 def of_one_kind(name: str, values: np.ndarray) -> np.ndarray:
-    """Return vertices as whole numbers (int64), or as texts (object).
+    """Return vertices as whole numbers (int64) or as texts (object).
 
     Raises
     ------
     InputError
-        If some are missing, a number is no vertex id, or they are of other types or of several.
+        If vertices are missing, out of range, of mixed types, or neither numbers nor texts.
     """
     if values.dtype.kind not in "iu" and len(values):
         from pandas import isna
@@ -292,7 +293,7 @@ def _kind_of(value: Any) -> str:
 
 
 def numbers_of(name: str, values: np.ndarray) -> np.ndarray:
-    """Return weights as float64, not a number where one is missing; raises InputError where they are no numbers."""
+    """Return weights as float64, NaN for missing ones; raises InputError if they are not numbers."""
     is_text = values.dtype == object and any(isinstance(one, str | bytes) for one in values.flat)
     if values.dtype.kind in "biufO" and not is_text:
         try:
@@ -303,7 +304,7 @@ def numbers_of(name: str, values: np.ndarray) -> np.ndarray:
 
 
 def vertices_of(name: str, values: np.ndarray, options: ReadOptions) -> tuple[np.ndarray, Labels | None]:
-    """Return the vertices of a column of whole numbers or texts: ids, or numbers of labels."""
+    """Return the vertices of a column of whole numbers or texts: ids, or indices of labels."""
     if values.dtype != object and options.ids != "text":
         return values, None
     if options.ids == "integer":
@@ -319,7 +320,7 @@ def vertices_of(name: str, values: np.ndarray, options: ReadOptions) -> tuple[np
 
 
 def check_weights(name: str, highest: float, w: np.ndarray, before: int = 0) -> np.ndarray:
-    """Return weights that are in [0, highest]; InputError names the first that is not, after ``before`` others."""
+    """Check that weights are in [0, highest] and return them; InputError names the first wrong one by edge number."""
     wrong = ~((w >= 0) & (w <= highest))
     if wrong.any():
         place = int(wrong.argmax())

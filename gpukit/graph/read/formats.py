@@ -1,4 +1,4 @@
-"""Formats of files: told apart by name, first bytes and shape, and handed to their readers."""
+"""File formats: recognised by name, first bytes and shape, and passed to their readers."""
 
 import hashlib
 import io
@@ -26,21 +26,21 @@ from gpukit.wording import spelled
 
 @dataclass(frozen=True)
 class Format:
-    """A format: what it is called, the ends of names of its files, and what its content begins with."""
+    """A format: its title, the suffixes of its files, and a pattern for the start of their content."""
 
     title: str
     suffixes: tuple[str, ...] = ()
     start: str = "(?!)"
 
     def fits(self, head: bytes) -> bool:
-        """Say whether the start of a content, without blanks before it, is of this format."""
+        """Return whether the start of a content, without leading blanks, has this format."""
         return re.match(self.start.encode("latin-1"), head, re.IGNORECASE) is not None
 
 
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _REFUSED = [Format(one["what"], start=one["start"]) for one in _TABLE.pop("refused")]
 FORMATS = {name: Format(**one | {"suffixes": tuple(one.get("suffixes", ()))}) for name, one in _TABLE.items()}
-"""The formats that are read, by the names of ``--format``."""
+"""The supported formats, by the names of ``--format``."""
 
 
 def read_edges(
@@ -55,16 +55,16 @@ def read_edges(
     Parameters
     ----------
     path : str or Path
-        The file, which may be a pipe; a folder of Parquet or Arrow files; ``-`` is standard input.
+        The file, which may be a pipe; a folder of Parquet or Arrow files; ``-`` for standard input.
     weights : float
-        The highest weight of a column of them, the third if nothing else is said: 1 for probabilities,
-        :data:`gpukit.graph.lines.COUNTS` for what is to be scaled; 0: none are read.
+        The highest weight: 1 for probabilities, :data:`gpukit.graph.lines.COUNTS` for weights that are scaled later, 0
+        to read none. Weights are in the third column by default.
     progress : callable, optional
-        ``progress(bytes read, size)`` of the file as it is stored, not called for a pipe; of tables in rows.
+        ``progress(bytes read, size)`` of the stored file, not called for a pipe; for tables in rows.
     options : ReadOptions, optional
-        What the user says of the file; nothing by default.
+        The user's options for the file; by default everything is detected.
     limit : int, optional
-        Blocks of a text in a file to read from its start, which then has no digest; all by default.
+        Number of blocks of a text to read from its start; the result then has no digest. All by default.
 
     Returns
     -------
@@ -73,9 +73,9 @@ def read_edges(
     Raises
     ------
     InputError
-        If the file cannot be read, is of none of :data:`FORMATS`, or is no graph; a line at fault is named.
+        If the file cannot be read, is of none of :data:`FORMATS`, or is no graph; the message names a wrong line.
     UsageError
-        If what the user says of the file does not fit it.
+        If the user's options do not fit the file.
     """
     options = options or ReadOptions()
     if options.format is not None and options.format not in FORMATS:
@@ -110,7 +110,7 @@ def _not_empty(name: str, listed: EdgeList) -> EdgeList:
 
 
 def _format_of(source: Source, options: ReadOptions) -> str:
-    """Return the format of a file; raises InputError where it is none that is read, or the shape does not show it."""
+    """Return the format of a file; raises InputError if it is not supported or not recognised."""
     name, head = source.name, source.head
     plain = re.sub(r"\.(gz|bz2|xz|zst)$", "", name.lower())
     if not head:
@@ -134,7 +134,7 @@ def _format_of(source: Source, options: ReadOptions) -> str:
 
 
 def _read_network(source: Source, kind: str, options: ReadOptions, weights: float, *_: Any) -> EdgeList:
-    """Read what lists vertices and edges."""
+    """Read a file that lists vertices and edges."""
     title = FORMATS[kind].title
     options.refuse_text(source.name, title)
     with in_one_line(source.name, title):
@@ -146,7 +146,7 @@ _NETWORKS = networks.READERS | {"pajek": read_pajek}
 
 
 def _read_matrix(source: Source, kind: str, options: ReadOptions, weights: float, *_: Any) -> EdgeList:
-    """Read a sparse matrix: entry (i, j) is the edge i → j; vertices are 0 … n-1, those of Matrix Market 1 … n."""
+    """Read a sparse matrix: entry (i, j) is the edge i → j; vertices are 0 … n-1, in Matrix Market 1 … n."""
     name = source.name
     options.refuse_text(name, FORMATS[kind].title)
     if options.ids == "text":
@@ -179,7 +179,7 @@ def _read_table(source: Source, kind: str, options: ReadOptions, weights: float,
     place = source.place
     listed = tables.read_table(source.name, title, place or source.read(), options, weights, progress)
     if place is not None:
-        source.check_unchanged(place)  # pyarrow has opened it for itself
+        source.check_unchanged(place)  # pyarrow has opened the file itself
     return listed
 
 
@@ -189,7 +189,7 @@ def _read_workbook(source: Source, kind: str, options: ReadOptions, weights: flo
 
 
 def _read_folder(path: Path, options: ReadOptions, weights: float) -> EdgeList:
-    """Read a folder of tables; its digest is that of the names and digests of its files."""
+    """Read a folder of tables; its digest covers the names and digests of its files."""
     digest = hashlib.sha256()
     for file in sorted(file for file in path.rglob("*") if file.is_file()):
         with file.open("rb") as content:
@@ -206,7 +206,7 @@ _TEXTS: dict[str, Callable[..., EdgeList]] = {
     "konect": listings.read_konect,
     "networkx": listings.read_dictionaries,
 }
-"""What reads a text of lines."""
+"""Readers of line-based texts."""
 
 _READERS: dict[str, Callable[..., EdgeList]] = {
     **dict.fromkeys(("matrixmarket", "npz"), _read_matrix),
@@ -214,4 +214,4 @@ _READERS: dict[str, Callable[..., EdgeList]] = {
     **dict.fromkeys(("parquet", "arrow", "stream"), _read_table),
     "excel": _read_workbook,
 }
-"""What reads another file."""
+"""Readers of other files."""

@@ -1,4 +1,4 @@
-"""Listings of their own kind: neighbours of vertices, relations between names, and edge lists whose head says more."""
+"""Special listings: neighbours of vertices, relations between names, and edge lists with informative headers."""
 
 import ast
 import itertools
@@ -28,7 +28,7 @@ _TITLES = {"adjlist": "adjacency list", "sif": "SIF", "ntriples": "N-Triples"}
 
 
 def _lines(name: str, blocks: Iterator[Block]) -> Iterator[tuple[str, str]]:
-    """Yield where each line stands, for messages, and the line without blanks around it."""
+    """Yield the location of each line, for messages, and the line without surrounding blanks."""
     for first, block in blocks:
         for number, line in enumerate(check_text(name, block, first).removesuffix("\n").split("\n"), first):
             yield f"{name}, line {number}", line.strip()
@@ -37,9 +37,9 @@ def _lines(name: str, blocks: Iterator[Block]) -> Iterator[tuple[str, str]]:
 def read_pairs(
     name: str, blocks: Iterator[Block], kind: str, options: ReadOptions, weights: float, whole: bool = True
 ) -> EdgeList:
-    """Read lines that list pairs of vertices: an adjacency list, SIF or N-Triples; relations are left out.
+    """Read lines that list pairs of vertices: an adjacency list, SIF or N-Triples; relations are ignored.
 
-    They have no weights, and do not say whether edges have a direction.
+    These formats have no weights, and do not say whether edges have a direction.
     """
     options.refuse_text(name, _TITLES[kind])
     if weights:
@@ -74,7 +74,7 @@ def read_metis(
 ) -> EdgeList:
     """Read METIS: ``n m [format [weights]]``, then the neighbours of each vertex.
 
-    A vertex stands in a line of its own, which may be empty, and each edge at both of its ends.
+    Each vertex has a line, which may be empty; each edge is listed at both of its ends.
     """
     options.refuse_text(name, "METIS")
     if weights:
@@ -112,7 +112,7 @@ def read_metis(
 def read_dictionaries(
     name: str, blocks: Iterator[Block], kind: str, options: ReadOptions, weights: float, whole: bool = True
 ) -> EdgeList:
-    """Read an edge list of NetworkX, ``u v {'weight': 0.5}``: the data of an edge are a dictionary of Python."""
+    """Read an edge list of NetworkX, ``u v {'weight': 0.5}``: the data of an edge are a Python dictionary."""
 
     def plain() -> Iterator[Block]:
         for at, text in blocks:
@@ -134,7 +134,7 @@ def read_dictionaries(
 def read_dimacs(
     name: str, blocks: Iterator[Block], kind: str, options: ReadOptions, weights: float, whole: bool = True
 ) -> EdgeList:
-    """Read DIMACS: ``p KIND n m``, then arcs ``a u v w`` or edges ``e u v``; what the problem asks is left out."""
+    """Read DIMACS: ``p KIND n m``, then arcs ``a u v w`` or edges ``e u v``; the problem itself is ignored."""
     options.refuse_text(name, "DIMACS")
     found: list[tuple[bytes, bytes, bytes]] = []
     letters: set[bytes] = set()
@@ -164,7 +164,7 @@ def read_dimacs(
 def read_konect(
     name: str, blocks: Iterator[Block], kind: str, options: ReadOptions, weights: float, whole: bool = True
 ) -> EdgeList:
-    """Read KONECT: the first line says whether edges have a direction, or join two modes with numbers of their own."""
+    """Read KONECT: its first line says whether edges have a direction, or join two modes with separate numbering."""
     first = next(blocks)
     head = _KONECT.match(first[1])
     if head is None:

@@ -1,4 +1,4 @@
-"""Networks in GraphML, GEXF, GML and node-link JSON, and those of NetworkX in memory."""
+"""Networks in GraphML, GEXF, GML and node-link JSON, and NetworkX graphs in memory."""
 
 import json
 import re
@@ -25,17 +25,17 @@ from gpukit.wording import spelled
 
 @dataclass
 class Network:
-    """A network while it is read: vertices by key, and edges between keys.
+    """A network during reading: vertices by key, and edges between keys.
 
     Attributes
     ----------
     names : dict
-        What each vertex is called, by the key that edges name it by; in the order of the file.
+        The name of each vertex, by the key that edges use; in the order of the file.
     edges : list of (tail key, head key, weight or None, whether it stands for both directions)
     notes : list of str
-        What else a reader has to know.
+        Further notes for the user.
     weight : str
-        The attribute that holds weights, for messages.
+        Name of the weight attribute, for messages.
     """
 
     names: dict[Any, Any] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Network:
     weight: str = "weight"
 
     def call(self, labels: dict[Any, Any], keys: str) -> None:
-        """Call vertices by their labels (None: none is given), or by keys where labels are missing or repeated."""
+        """Name vertices by their labels (None: no label), or by keys if labels are missing or repeated."""
         given = {str(label).strip() for label in labels.values() if label is not None} - {""}
         self.names = labels if len(given) == len(labels) else {key: key for key in labels}
         if 0 < len(given) < len(labels):
@@ -55,12 +55,12 @@ class Network:
     ) -> EdgeList:
         """Return the edges.
 
-        ``values`` are what vertices are called where that is known to be whole numbers, or to be texts.
+        ``values``: the names of the vertices, if they are known to be all whole numbers or all texts.
 
         Raises
         ------
         InputError
-            If an edge names no vertex, or has no weight in [0, weights], or two vertices have one name.
+            If an edge names an unknown vertex, or has no weight in [0, weights], or two vertices have the same name.
         """
         values = named_by([str(one) for one in self.names.values()], options) if values is None else values
         place = {key: number for number, key in enumerate(self.names)}
@@ -90,7 +90,7 @@ class Network:
 
 
 def decoded(data: bytes, other: str) -> tuple[str, bool]:
-    """Return a text, and whether it is in UTF-8; else it is in another encoding."""
+    """Return a text, and whether it is in UTF-8; if not, it is decoded with ``other``."""
     try:
         return data.decode("utf-8-sig"), True
     except UnicodeDecodeError:
@@ -98,13 +98,13 @@ def decoded(data: bytes, other: str) -> tuple[str, bool]:
 
 
 _XML = {"graphml": ("directed", "edgedefault", None), "gexf": ("type", "defaultedgetype", "1")}
-"""The attributes that say whether an edge, and an edge of a graph, has a direction; the weight of an edge without."""
+"""The attributes for the direction of an edge, and of edges by default; the weight of an edge without one."""
 
 
 def _read_xml(name: str, content: Any, kind: str) -> Network:
-    """Read GraphML, or GEXF of any version: a vertex is called by its id, nested graphs belong to the one around them.
+    """Read GraphML, or GEXF of any version: vertices are named by id, and nested graphs belong to the outer one.
 
-    Several graphs side by side are refused.
+    Several separate graphs are refused.
     """
     network, graphs, seen, key = Network(), list[ElementTree.Element](), 0, ""
     own, usual, weight = _XML[kind]
@@ -135,10 +135,10 @@ def _read_xml(name: str, content: Any, kind: str) -> Network:
 
 
 def _read_gml(name: str, content: Any) -> Network:
-    """Read GML by NetworkX; a vertex is called by its label, or by its id where labels are missing or repeated."""
+    """Read GML with NetworkX; vertices are named by label, or by id if labels are missing or repeated."""
     networkx = library(name, "GML", "networkx", "networkx")
-    text, _ = decoded(content.read(), "latin-1")  # the format itself knows ASCII alone
-    if not re.search(r"\bmultigraph\s+[01]\b", text):  # many files list an edge twice without saying so
+    text, _ = decoded(content.read(), "latin-1")  # the format itself allows only ASCII
+    if not re.search(r"\bmultigraph\s+[01]\b", text):  # many files list an edge twice without declaring it
         text = re.sub(r"\bgraph\s*\[", "graph [ multigraph 1 ", text, count=1)
     graph = networkx.parse_gml(text.splitlines(), label="id")
     both = not graph.is_directed()
@@ -148,7 +148,7 @@ def _read_gml(name: str, content: Any) -> Network:
 
 
 def _read_json(name: str, content: Any) -> Network:
-    """Read node-link JSON, as NetworkX and D3 write it: a vertex is called by its id, or by its place without ids."""
+    """Read node-link JSON, as written by NetworkX and D3: vertices are named by id, or by position without ids."""
     data = json.loads(content.read().decode("utf-8-sig"))
     found: dict[str, Any] = data if isinstance(data, dict) else {}
     nodes, edges = parts = [found.get("nodes", 0), found.get("links", found.get("edges", 0))]
@@ -177,7 +177,7 @@ READERS = {
 def edges_of_networkx(
     name: str, graph: Any, values: np.ndarray, weight: str | None, options: ReadOptions, highest: float
 ) -> EdgeList:
-    """Return the edges of a graph of NetworkX.
+    """Return the edges of a NetworkX graph.
 
     Parameters
     ----------
@@ -185,9 +185,9 @@ def edges_of_networkx(
         For messages.
     graph : networkx.Graph
     values : array
-        What each of its nodes is called, in their order: whole numbers or texts.
+        The name of each node, in order: whole numbers or texts.
     weight : str or None
-        The attribute of edges that is their weight.
+        The weight attribute of edges.
     options : ReadOptions
     highest : float
         The highest weight.

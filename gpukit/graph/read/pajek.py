@@ -1,4 +1,4 @@
-"""Pajek's networks: vertices, arcs and edges as pairs, lists or matrices, in sections of any number and order."""
+"""Pajek networks: vertices, arcs and edges as pairs, lists or matrices, in any number and order of sections."""
 
 import re
 from typing import Any
@@ -10,25 +10,25 @@ from gpukit.graph.read.networks import Network, decoded
 _WORD = re.compile(r'"([^"]*)"|(\S+)')
 _PAIRS = ("*arcs", "*edges", "*arcslist", "*edgeslist", "*matrix")
 _OTHER = ("*partition", "*vector", "*permutation", "*cluster", "*hierarchy")
-"""Sections of a project that describe vertices, and hold no edges."""
+"""Sections of a project that describe vertices and have no edges."""
 _BEHIND = re.compile(
     r"\[.*|ellipse|box|diamond|triangle|cross|empty|circle|house|man|woman|[xy]_fact|s?_?size|phi|[rq]|[ib]c|bw|l[acrp]|"
     "lphi|fos|font",
     re.IGNORECASE,
 )
-"""What stands behind a label, if no number does: a time, a shape, or the name of a property."""
+"""What may follow a label, besides a number: a time, a shape, or the name of a property."""
 
 
 def read_pajek(name: str, content: Any) -> Network:
-    """Read a network of Pajek; a vertex is called by its label, or by its number where labels are missing or repeated.
+    """Read a Pajek network; vertices are named by label, or by number if labels are missing or repeated.
 
-    Arcs go one way, edges both. Weights that are left out are 1. Several relations are one graph. The vertices of a
-    two-mode network have one range of numbers, the second mode behind the first.
+    Arcs have one direction, edges both. The default weight is 1. Several relations are merged to one graph. The
+    vertices of a two-mode network have one range of numbers: the second mode follows the first.
 
     Raises
     ------
     InputError
-        If a line is not understood, a vertex is outside its range, or there are several networks.
+        If a line is not understood, a vertex is outside its range, or the file has several networks.
     """
     pajek = _Pajek()
     text, is_utf8 = decoded(content.read(), "windows-1252")
@@ -48,7 +48,7 @@ def read_pajek(name: str, content: Any) -> Network:
 
 
 class _Pajek:
-    """The state between lines: sizes, the section, and the row of a matrix."""
+    """The state between lines: sizes, the section, and the current row of a matrix."""
 
     def __init__(self) -> None:
         self.network, self.labels, self.relations = Network(), dict[int, str](), set[str]()
@@ -56,7 +56,7 @@ class _Pajek:
         self.section = "*network"
 
     def head(self, line: str) -> None:
-        """Begin a section."""
+        """Start a section."""
         head, *rest = line.split()
         kind = head.lower()
         if kind == "*vertices" and self.section in _OTHER:
@@ -76,7 +76,7 @@ class _Pajek:
         self.row, self.section = 0, kind
 
     def line(self, line: str) -> None:
-        """Read a line of the section."""
+        """Read a line of the current section."""
         words, kind = line.split(), self.section
         if kind == "*vertices":
             self._label(line)

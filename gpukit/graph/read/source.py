@@ -1,4 +1,4 @@
-"""The bytes of a file: digested as they are read, unpacked, and cut into blocks of whole lines."""
+"""The bytes of a file: digested while they are read, decompressed, and divided into blocks of whole lines."""
 
 import bz2
 import gzip
@@ -20,23 +20,23 @@ from gpukit.errors import InputError
 from gpukit.files import missing, state_of
 
 BLOCK_BYTES = 1 << 20
-"""What is read at a time: a block, its edges and what is next stay in a core's cache."""
+"""Bytes read at a time: a block, its edges and the next data fit in a core's cache."""
 
 HEAD_BYTES = 1 << 16
-"""The start of a file, by which its format is found."""
+"""Bytes of a file's start that are used to detect its format."""
 
 LONGEST_LINE = 1 << 20
 
 Block = tuple[int, bytes]
-"""The number of the first line of a block, and its lines, each ended by a line feed."""
+"""The number of the first line of a block, and its lines, each with a line feed at the end."""
 
 _PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 _DAMAGED = (OSError, zlib.error, lzma.LZMAError)
-"""What the libraries raise where packed data are wrong; an error of the system has a number."""
+"""Errors of the libraries for damaged compressed data; an OSError of the system has a number, theirs has none."""
 
 
 class _Digested(io.FileIO):
-    """A file that digests what is read of it: another process may replace it at any time."""
+    """A file that digests the bytes that are read, because another process may replace it at any time."""
 
     def __init__(self, path: str | Path) -> None:
         is_input = str(path) == "-"
@@ -44,7 +44,7 @@ class _Digested(io.FileIO):
         self.sha256 = hashlib.sha256()
 
     def readinto(self, buffer: Any) -> int | None:
-        """Read as any file does, by which :class:`io.BufferedReader` gets all it gets."""
+        """Read like any file, and digest; :class:`io.BufferedReader` gets all its data from here."""
         count = super().readinto(buffer)
         if count:
             self.sha256.update(memoryview(buffer)[:count])
@@ -52,30 +52,30 @@ class _Digested(io.FileIO):
 
 
 class Source:
-    """A file, opened and unpacked; libraries read it as a file.
+    """An opened and decompressed file; libraries read it like a file.
 
     Parameters
     ----------
     path : str or Path
-        The file; it may be a pipe, and ``-`` is standard input.
+        The file; it may be a pipe, and ``-`` means standard input.
     stack : ExitStack
-        What closes it.
+        Closes the file at its end.
 
     Attributes
     ----------
     name : str
-        What messages call it.
+        Its name in messages.
     packed : str
-        How it is packed; empty if it is not.
+        The kind of compression; empty if there is none.
     place : str or None
-        The path of the content, which others may open; None where it is packed, or no regular file.
+        The path of the content, if libraries may open it themselves; None if it is compressed, or not a regular file.
     head : bytes
-        The start of the content; what is read of it is taken away.
+        The start of the content that was not consumed yet.
 
     Raises
     ------
     InputError
-        If it cannot be read.
+        If the file cannot be read.
     """
 
     def __init__(self, path: str | Path, stack: ExitStack) -> None:
@@ -98,9 +98,9 @@ class Source:
         self.place = os.fspath(path) if self._is_file and not self.packed else None
 
     def digest(self) -> str | None:
-        """Return the digest of the file, with what was not read for the edges; None where it is no regular file.
+        """Return the digest of the file, reading the rest of it first; None if it is not a regular file.
 
-        Of standard input nobody knows whether it was read from the start of a file.
+        Standard input has none, because it may not have been read from the start of a file.
         """
         rest = bytearray(1 << 16)
         while self._is_file and self._file.readinto(rest):
@@ -108,7 +108,7 @@ class Source:
         return self._file.sha256.hexdigest() if self._is_file else None
 
     def check_unchanged(self, place: str) -> None:
-        """Refuse a file that another process replaced, for a library that has opened it itself; raises InputError."""
+        """Refuse a file that was replaced, for a library that has opened it itself; raises InputError."""
         try:
             same = state_of(place) == self._state
         except OSError:
@@ -121,20 +121,20 @@ class Source:
         return self._take(size) if size >= 0 else b"".join(iter(lambda: self._take(BLOCK_BYTES), b""))
 
     def share(self) -> float:
-        """Return the part of the file that was read."""
+        """Return the fraction of the file that was read."""
         return self._raw.tell() / os.fstat(self._raw.fileno()).st_size
 
     def blocks(self, progress: Callable[[int, int], object] | None = None) -> Iterator[Block]:
-        """Yield the text in blocks, without its byte order mark; line ends are line feeds (others: CR LF, a bare CR).
+        """Yield the text in blocks, without its byte order mark; all line ends (LF, CR LF, CR) become line feeds.
 
-        ``progress(bytes read, size)`` is of the file as it is stored, and not called for a pipe.
+        ``progress(bytes read, size)`` counts bytes of the stored file, and is not called for a pipe.
         """
         size = os.fstat(self._raw.fileno()).st_size
         line, rest, last = 1, b"", False
         while not last:
             data = self._take(BLOCK_BYTES)
             if data.endswith(b"\r"):
-                data += self._take(1)  # the line feed behind it
+                data += self._take(1)  # the line feed after it
             last = not data
             end = data.rfind(b"\n" if b"\n" in data else b"\r") + 1
             block = b"".join((rest, memoryview(data)[:end])) if end else rest + b"\n" if last and rest else b""
@@ -148,18 +148,18 @@ class Source:
             if progress is not None and self._raw.seekable():
                 progress(self._raw.tell(), size)
             yield line, block.removeprefix(b"\xef\xbb\xbf") if line == 1 else block
-            # bytes.count looks for one line feed after another, which takes three times as long
+            # bytes.count finds one line feed at a time, which takes three times as long
             line += int(np.count_nonzero(np.frombuffer(block, np.uint8) == ord("\n")))
 
     def _take(self, room: int) -> bytes:
-        """Return the next bytes of the content: of the start, which was read already, or of what follows."""
+        """Return the next bytes of the content, from the buffered start or from the stream."""
         if not self.head:
             return self._read(self._content, room)
         data, self.head = self.head[:room], self.head[room:]
         return data
 
     def _read(self, stream: Any, room: int) -> bytes:
-        """Return the next bytes; Python sees to signals between the pieces of a pipe, so that Ctrl-C ends the wait."""
+        """Return the next bytes; Python handles signals between the pieces of a pipe, so Ctrl-C ends the wait."""
         pieces = []
         try:
             while room > 0 and (piece := stream.read1(room)):
@@ -179,7 +179,7 @@ class Source:
 
 
 def _open_zstd(name: str) -> Any:
-    """Return what opens zstd: Python's own from 3.14 on, or the same as a package."""
+    """Return a function that opens zstd: Python's own from 3.14 on, or that of the backport package."""
     for module in ("compression.zstd", "backports.zstd"):
         try:
             return importlib.import_module(module).open

@@ -1,4 +1,4 @@
-"""Edges in columns of Parquet and Arrow: one batch of rows after the other, so that no table is whole in memory."""
+"""Edges in columns of Parquet and Arrow, read in batches of rows, so that no table is completely in memory."""
 
 import importlib
 from collections.abc import Callable, Iterator
@@ -23,11 +23,11 @@ from gpukit.graph.read.edgelist import (
 )
 
 _FORMS = {".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc", "Parquet": "parquet", "Arrow": "ipc"}
-"""What pyarrow calls the formats, by the ends of the names of files in a folder and by the title of a file's format."""
+"""pyarrow's names of the formats, by suffix of the files in a folder, and by title of a file's format."""
 
 
 def form_of(folder: Path) -> str | None:
-    """Return what pyarrow calls the format of the tables in a folder; None if there are none."""
+    """Return pyarrow's name for the format of the tables in a folder; None if it has no tables."""
     return next((_FORMS[file.suffix] for file in folder.rglob("*") if file.suffix in _FORMS), None)
 
 
@@ -41,8 +41,8 @@ def read_table(
 ) -> EdgeList:
     """Read the edges of a table.
 
-    Whole numbers are taken batch by batch: beside 8 bytes an edge (16 from the first id of more than 31 bits on, and 8
-    of a weight) there are some batches in memory. A table of names is read whole.
+    Whole numbers are read in batches. Memory: 8 bytes per edge (16 once an id needs more than 31 bits), 8 per weight,
+    and some batches. A table with names is read completely.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def read_table(
     kind : str
         ``Parquet``, ``Arrow``, ``Arrow stream`` or ``a folder of tables``.
     source : str or bytes
-        Where the file is, or its content.
+        The path of the file, or its content.
     options : ReadOptions
         ``columns`` and ``ids``.
     weights : float
@@ -62,11 +62,11 @@ def read_table(
     Raises
     ------
     InputError
-        If it cannot be read, or is no graph.
+        If the table cannot be read, or is no graph.
     UsageError
-        If pyarrow is missing, or what is said does not fit.
+        If pyarrow is missing, or the options do not fit.
     DeviceError
-        If this machine has not the memory for the graph.
+        If this machine has too little memory for the graph.
     """
     options.refuse_text(name, kind, "columns")
     with in_one_line(name, kind):
@@ -91,7 +91,7 @@ def read_table(
 
 
 def _opened(name: str, kind: str, source: str | bytes) -> tuple[Any, Callable[[], int], Callable[..., Iterator[Any]]]:
-    """Return the schema of a table, what counts its rows (0: unknown), and what gives batches of some columns."""
+    """Return the schema of a table, a function for its number of rows (0: unknown), and one for batches of columns."""
     dataset = library(name, kind, "pyarrow.dataset", "parquet")
     arrow = importlib.import_module("pyarrow")
     if kind == "a folder of tables":
@@ -114,7 +114,7 @@ def _numbers(
     weights: float,
     progress: Callable[[int, int], object] | None,
 ) -> EdgeList:
-    """Return the edges between vertices that are whole numbers."""
+    """Return the edges between vertices given as whole numbers."""
     listing, count = Listing(len(titles) > 2, rows), 0
     for batch in batches:
         ends = [column.to_numpy(zero_copy_only=False) for column in batch.columns]

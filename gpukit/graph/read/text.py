@@ -1,7 +1,7 @@
-"""Edge lists in text: blocks of lines into edges.
+"""Text edge lists: from blocks of lines to edges.
 
-A block of plain ids is parsed by a kernel, some blocks at a time. Other blocks are cut by the C engine of pandas, which
-takes a block as a whole or not at all. The line at fault is found by halves, and named.
+A kernel parses blocks of plain ids, several blocks at a time. Other blocks are parsed by the C engine of pandas, which
+accepts or rejects a block as a whole. Then each line is checked, and an error names the wrong one.
 """
 
 import csv
@@ -51,18 +51,18 @@ def read_text(name: str, blocks: Iterator[Block], options: ReadOptions, weights:
     blocks : iterator of (int, bytes)
         The text; :meth:`gpukit.graph.read.source.Source.blocks`.
     options : ReadOptions
-        What the user says of it.
+        The user's options.
     weights : float
         The highest weight, 0 to read none.
     whole : bool
-        Whether the blocks are the whole text, by which guesses are checked.
+        Whether the blocks are the whole text; only then can guesses be checked.
 
     Raises
     ------
     InputError
-        If a line is no edge, or a guess does not hold.
+        If a line is no edge, or a guess turns out wrong.
     UsageError
-        If what the user says does not fit.
+        If the user's options do not fit.
     """
     held: list[Block] = []
     comments: list[str] = []
@@ -86,7 +86,7 @@ def read_text(name: str, blocks: Iterator[Block], options: ReadOptions, weights:
 
 
 def _checked(name: str, listed: EdgeList, comments: Sequence[str]) -> EdgeList:
-    """Return edges of which all guesses hold; raises InputError where one does not, or stated sizes do not fit."""
+    """Check all guesses and return the edges; raises InputError if a guess is wrong or stated sizes do not fit."""
     dialect, u, v, labels = listed.dialect, listed.u, listed.v, listed.labels
     options = dialect.options
     for comment in comments:
@@ -110,13 +110,13 @@ def _checked(name: str, listed: EdgeList, comments: Sequence[str]) -> EdgeList:
 
 
 def _without_sizes(name: str, listed: EdgeList, n: int, m: int) -> EdgeList:
-    """Return edges without the first line, if that states the numbers of vertices and edges and both fit."""
+    """Return edges without the first line if it states numbers of vertices and edges and both fit."""
     dialect, is_header = listed.dialect, listed.dialect.header > 0
     rest = slice(0 if is_header else 1, None)
     u, v, w = listed.u[rest], listed.v[rest], None if listed.w is None else listed.w[rest]
     ends = np.concatenate([u, v])
     low, high, count = (int(ends.min()), int(ends.max()), len(ends) // 2) if len(ends) else (0, 0, 0)
-    named = listed.labels is not None  # their numbers say nothing
+    named = listed.labels is not None  # their numbers mean nothing
     vertices = high + (low == 0)
     exact, near = not named and n == vertices, named or n in (high, vertices)
     may_be = (m == count and n >= high) or (near and m in (count, count / 2)) or (near and not named and m > n)
@@ -139,7 +139,7 @@ def _without_sizes(name: str, listed: EdgeList, n: int, m: int) -> EdgeList:
 
 
 class TextReader:
-    """A reader of one text.
+    """Reads one text.
 
     Parameters
     ----------
@@ -182,10 +182,10 @@ class TextReader:
         return replace(known, dialect=self.dialect, skipped=skipped, bad=tuple(self.bad))
 
     def _prefetched(self, blocks: Iterator[Block]) -> Iterator[tuple[int, bytes, Future[Chunk | None]]]:
-        """Yield the blocks in their order with what :func:`_parse_plain` made of each.
+        """Yield the blocks in order, each with the pending result of :func:`_parse_plain`.
 
-        The threads parse some blocks while the next is read, digested and unpacked. What is wrong with a block is told
-        after what is wrong with those before it.
+        Threads parse some blocks while the next one is read, digested and decompressed. An error in a block is reported
+        after errors in earlier blocks.
         """
         import numba
 
@@ -210,7 +210,7 @@ class TextReader:
         return b"\n" * (before + 1) + text.split(b"\n", before + 1)[-1]
 
     def _parse(self, line: int, text: bytes) -> Chunk | None:
-        """Return the edges of a block, without the lines at fault if these may be skipped; None if there are none."""
+        """Return the edges of a block, without invalid lines if these may be skipped; None if there are none."""
         check_text(self.name, text, line)
         marks = "".join(map(re.escape, self.dialect.options.marks))
         if any(mark.encode() in text for mark in self.dialect.options.marks):
@@ -233,7 +233,7 @@ class TextReader:
         return chunk
 
     def _marked(self, line: int, found: re.Match[bytes]) -> bytes:
-        """Return what a line that begins as a comment does is read as: nothing, or itself."""
+        """Return the replacement of a line that looks like a comment: nothing, or the line itself."""
         said, text = self.dialect, found[0].decode().strip()
         if self.names is None or said.options.comment is not None or count(text, said.separator) != said.width:
             return b""
@@ -248,22 +248,22 @@ class TextReader:
         return found[0]
 
     def _cut(self, text: bytes) -> Chunk | None:
-        """Return the edges of some lines; None if one of them is at fault, or all are blank."""
+        """Return the edges of some lines; None if one of them is invalid, or all are blank."""
         import pandas as pd
 
         said, quotes = self.dialect, b'"' in text
         if quotes and self._open.search(self._quoted.sub(rb"\1x", text)):
             return None
         if self.weights and any(part in text for part in (b"rue", b"RUE", b"alse", b"ALSE")):
-            return None  # asked for a float, pandas also takes truth values
+            return None  # for a float column pandas also accepts truth values
         as_text = self.names is not None or (said.options.ids is None and _may_be_odd(text, said.separator or " "))
         ends, weight = said.columns[:2], said.columns[2:]
         kinds: dict[int, Any] = dict.fromkeys((said.width - 1, said.width, *filter(None, [said.direction])), object)
         for place in ends:
             kinds.pop(place, None)
-        kinds |= dict.fromkeys(ends if as_text else (), object)  # "category" would make numbers of "007"
+        kinds |= dict.fromkeys(ends if as_text else (), object)  # "category" would turn "007" into a number
         kinds |= dict.fromkeys(weight, np.float64)
-        # A line of one field more than there are columns makes room for the field that a longer line would have.
+        # A first line with one field too many reserves a column for the extra field of longer lines.
         longest = (said.separator or " ").join("0" * (said.width + 1)).encode()
         try:
             table = pd.read_csv(
@@ -304,7 +304,7 @@ class TextReader:
         return vertices[: len(table)], vertices[len(table) :], w
 
     def _vertices(self, column: np.ndarray, as_text: bool) -> np.ndarray | None:
-        """Return the ids in a column, or the numbers of the names; None if one is none."""
+        """Return the ids in a column, or the numbers of its names; None if one is invalid."""
         import pandas as pd
 
         if not as_text:
@@ -316,7 +316,7 @@ class TextReader:
         return (np.array([*map(int, texts)]) if self.names is None else self.names.numbers(texts))[codes]
 
     def _fault(self, line: str) -> str | None:
-        """Return what is wrong with a line, None if nothing is: the definition of the format."""
+        """Return the error in a line, None if it is valid; this defines the format."""
         said, width = self.dialect, self.dialect.width
         try:
             fields = split(line, said.separator)
@@ -344,7 +344,7 @@ class TextReader:
         return fault
 
     def _wrong(self, text: str) -> str | None:
-        """Return what is wrong with a vertex; None if nothing is."""
+        """Return the error in a vertex; None if it is valid."""
         is_guess = self.dialect.options.ids is None
         if self.names is None:
             if not INTEGER.fullmatch(text):
@@ -365,7 +365,7 @@ class TextReader:
 
 
 def _parse_plain(text: bytes, dialect: Dialect, weights: float) -> Chunk | None:
-    """Parse a block of nothing but ids; None if weights are wanted, or it is not plainly well-formed."""
+    """Parse a block that has only ids; None if weights are needed, or the block is not clearly well-formed."""
     options = dialect.options
     if weights or not dialect.plain or options.comment is not None or options.skip_bad:
         return None
@@ -374,7 +374,7 @@ def _parse_plain(text: bytes, dialect: Dialect, weights: float) -> Chunk | None:
     words = eight_bytes(text)
     width = 0 if dialect.separator is None and options.format is not None else dialect.width
     for kind in (np.int32, np.int64):
-        u, v = paired(len(text) // 4 + 1, kind)  # the shortest line is "1 2" and its end
+        u, v = paired(len(text) // 4 + 1, kind)  # the shortest line is "1 2" and a line feed
         highest, comma = int(np.iinfo(kind).max), dialect.separator == ","
         edges = parse_ids(np.frombuffer(text, np.uint8), words, u, v, highest, width, comma)
         if edges != TOO_WIDE:
@@ -383,7 +383,7 @@ def _parse_plain(text: bytes, dialect: Dialect, weights: float) -> Chunk | None:
 
 
 def _may_be_odd(text: bytes, separator: str) -> bool:
-    """Say whether a field may begin with a plus, or with a zero before another digit."""
+    """Return whether a field may begin with a plus, or with a zero followed by another digit."""
     found = np.frombuffer(b"\n" + text, np.uint8)
     first, second = found[1:-1], found[2:]
     odd = np.flatnonzero((first == ord("+")) | ((first == ord("0")) & (second - np.uint8(48) < 10)))
@@ -391,13 +391,13 @@ def _may_be_odd(text: bytes, separator: str) -> bool:
 
 
 def eight_bytes(text: bytes | np.ndarray) -> np.ndarray:
-    """Return the ``words`` of a text for :func:`gpukit.graph.parsing_cpu.parse_ids`; none if high bytes come first."""
+    """Return the ``words`` of a text for :func:`gpukit.graph.parsing_cpu.parse_ids`; empty on big-endian machines."""
     places = max(len(text) - 7, 0) if sys.byteorder == "little" else 0
     return np.ndarray(places, np.uint64, text, strides=(1,))
 
 
 def nearest_floats() -> dict[str, Any]:
-    """Return what pandas needs to read a decimal as the nearest float, as Python does; 3.1 does so by itself."""
+    """Return the options that make pandas read a decimal as the nearest float, like Python; 3.1 needs none."""
     import pandas as pd
 
     return {"float_precision": "round_trip"} if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1) else {}

@@ -1,4 +1,4 @@
-"""Edges in a sheet of Excel: its rows are read as the lines of a CSV, so that what is said of that holds here, too."""
+"""Edges in a sheet of Excel; its rows are read as the lines of a CSV, with the same rules."""
 
 import io
 import re
@@ -15,9 +15,9 @@ BETWEEN = "cell borders"
 
 
 def read_workbook(name: str, content: bytes, options: ReadOptions, weights: float) -> EdgeList:
-    """Read the edges in a workbook: in its only sheet that holds something, or in the one that was named.
+    """Read the edges in a workbook: in its only sheet with content, or in the named sheet.
 
-    The number of a row stands for that of a line. Of formulas the values count that Excel has kept.
+    Row numbers are used as line numbers. Formulas count with the values that Excel has stored.
 
     Parameters
     ----------
@@ -32,9 +32,9 @@ def read_workbook(name: str, content: bytes, options: ReadOptions, weights: floa
     Raises
     ------
     InputError
-        If it cannot be read, it cannot be told which sheet is meant, or a row is no edge.
+        If it cannot be read, the sheet is ambiguous, or a row is no edge.
     UsageError
-        If openpyxl is missing, or what is said does not fit.
+        If openpyxl is missing, or the options do not fit.
     """
     if options.separator is not None:
         raise UsageError(
