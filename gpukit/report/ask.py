@@ -1,4 +1,4 @@
-"""The page of ``gpukit ask``: the four questions about one graph, answered in words, tables and pictures."""
+"""The page of ``gpukit ask``: answers to the four questions about a graph, in words, tables and pictures."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,31 +19,31 @@ if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
 
 ROWS = 25
-"""Rows that a table of the page has at most; the files have all."""
+"""Most rows in a table of the page; the files have all."""
 
 
 @dataclass(frozen=True)
 class Answers:
-    """What was found about a graph.
+    """The findings about a graph.
 
     Attributes
     ----------
     name : str
-        What the graph was read from.
+        Name of the input of the graph.
     facts : mapping
         The record of ``graph import``, or of ``graph info``.
     eta : int
-        Vertices that the campaign was to reach.
+        Target of the campaign, in vertices.
     costs : str
-        What seeds cost.
+        The costs of seeds, in words.
     excluded : bool
-        Whether some vertices could not be seeds.
+        Whether some vertices were excluded as seeds.
     records : mapping
-        The records of the commands, by ``seeds``, ``spread``, ``near``, ``campaign`` and ``circles``.
+        The records of the commands, under ``seeds``, ``spread``, ``near``, ``campaign`` and ``circles``.
     lines : sequence of str
         The commands.
     folder : Path
-        Where their files are.
+        The folder of their files.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Answers:
 
     @property
     def close(self) -> list[tuple[Any, float, bool]]:
-        """Those who are close to the source, without itself: name, score, and whether the place is certain."""
+        """Vertices close to the source, except itself: name, score, and whether the place is certain."""
         (found,) = self.records["near"]["results"]
         sure = found.get("certain") or [False] * len(found["nodes"])
         rows = zip(found["nodes"], found["scores"], sure, strict=True)
@@ -65,12 +65,12 @@ class Answers:
 
     @property
     def start(self) -> Any:
-        """What the source is called."""
+        """The name of the source."""
         return self.records["near"]["results"][0]["source"]
 
 
 def draw_answers(answers: Answers, graph: "Graph", folder: Path) -> dict[str, str]:
-    """Draw the pictures into a folder; return their paths by name, of those that there is something to draw of."""
+    """Draw the pictures into a folder; return their paths by name. A picture without content is left out."""
     folder.mkdir(exist_ok=True)
     for old in folder.glob("*.svg"):
         old.unlink()
@@ -106,7 +106,7 @@ def write_answers(
     pictures : mapping of str to str
         Paths of SVG files, by :func:`draw_answers`.
     meanings : mapping of str to str
-        What words of the page mean.
+        Explanations of words on the page.
 
     Raises
     ------

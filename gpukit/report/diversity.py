@@ -25,11 +25,11 @@ from gpukit.wording import tied
 
 PHASES = ("read", "load", "triangles", "bounds", "scores", "contexts")
 SHOWN = 10
-"""Vertices of an answer that the page lists."""
+"""Number of vertices of an answer that the page lists."""
 
 
 MISTAKES = ("wrong_scores", "wrong_contexts", "misplaced", "missed")
-"""What a check can find; a record lists the vertices of each."""
+"""Kinds of errors that a check can find; a record lists the vertices of each."""
 
 RUN: Fields = {
     "n_vertices": (int, "graph.n"),
@@ -81,11 +81,11 @@ KINDS = {
     "diversity-top": Kind(INSTANCE, {"rank": int, "vertex": vertex, "score": int, "sizes": str}, _top),
     "diversity-checks": record_kind(INSTANCE, "evaluate diversity", CHECK),
 }
-"""The tables. ``sizes`` are the members of each context, the largest first."""
+"""The tables. ``sizes`` lists the number of members of each context, largest first."""
 
 
 def plot_scores(rows: list[Row], path: str) -> None:
-    """Draw how many of the listed vertices have how many contexts.
+    """Draw the distribution of the number of contexts over the listed vertices.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def plot_scores(rows: list[Row], path: str) -> None:
     need_rows(rows, "the table of vertices")
     labels = list(dict.fromkeys((row["graph"], row["model"]) for row in rows))
     levels = sorted({row["score"] for row in rows})
-    # The last colour stands for all larger scores together.
+    # The last colour is shared by all larger scores.
     shown, rest = levels[: len(SERIES) - 1], levels[len(SERIES) - 1 :]
     groups = [([score], f"{score}") for score in shown]
     if rest:
@@ -143,7 +143,7 @@ def plot_time(rows: list[Row], path: str) -> None:
 
 
 def section(parts: Parts) -> dict[str, Any]:
-    """Return what the template ``diversity.html.j2`` shows, out of the tables whose names begin with ``diversity``."""
+    """Return the data of the template ``diversity.html.j2``, from the tables whose names begin with ``diversity``."""
     checks = {(row["graph"], row["model"]): row for row in parts.rows("diversity-checks")}
     top = parts.rows("diversity-top")
     graphs: dict[str, dict[str, Any]] = {}
@@ -156,7 +156,7 @@ def section(parts: Parts) -> dict[str, Any]:
             run["graph"], {"name": run["graph"], "anchor": f"diversity-{len(graphs) + 1}", "run": run, "models": []}
         )
         check = checks[instance]
-        listed = [row for row in vertices if row["score"]][:SHOWN]  # without a circle nobody is anybody's answer
+        listed = [row for row in vertices if row["score"]][:SHOWN]  # a vertex without circles is not an answer
         graph["models"].append(
             {
                 "model": run["model"],
@@ -181,7 +181,7 @@ def section(parts: Parts) -> dict[str, Any]:
 
 
 def _spans(top: list[Row]) -> str:
-    """Say what the distribution of the scores shows."""
+    """Return a sentence on the distribution of the scores."""
     many, best = sum(row["score"] > 1 for row in top), max(row["score"] for row in top)
     listed = f"{many:,} of the {len(top):,} vertices listed {'has' if many == 1 else 'have'}"
     return f"{listed} more than one circle; the most that any has is {best:,}."

@@ -1,4 +1,4 @@
-"""A picture of one ego-network: the friends of a vertex, coloured by circle."""
+"""A picture of an ego-network: the neighbours of a vertex, coloured by circle."""
 
 import math
 from typing import Any
@@ -12,21 +12,21 @@ from gpukit.report.text import label
 from gpukit.wording import counted
 
 MOST = 600
-"""Neighbours that are drawn at most; the caption says so where there are more."""
+"""Most neighbours that are drawn; the caption says if there are more."""
 
 NAMED, LONGEST = 40, 24
-"""Friends up to which each is named, and letters that are written of a name."""
+"""Most neighbours of a picture that names all of them, and most letters of a name."""
 
 ROUNDS = 400
 
 
 def plot_ego(egos_file: str, answers_file: str, path: str) -> None:
-    """Draw the ego-network of the first vertex of an answer, each of its contexts in a colour.
+    """Draw the ego-network of the first vertex of an answer, each context in its own colour.
 
     Parameters
     ----------
     egos_file : str
-        An ``egonets`` artifact that has this vertex among its centres.
+        An ``egonets`` artifact with this vertex among its centres.
     answers_file : str
         A ``diversity`` artifact.
     path : str
@@ -35,7 +35,7 @@ def plot_ego(egos_file: str, answers_file: str, path: str) -> None:
     Raises
     ------
     InputError
-        If a file is broken, or the ego-network is not in it.
+        If a file is damaged, or lacks the ego-network.
     UsageError
         If matplotlib is not installed.
     """
@@ -52,7 +52,7 @@ def plot_ego(egos_file: str, answers_file: str, path: str) -> None:
     nodes, indptr = egos["nodes"][rows], egos["indptr"][rows.start : rows.stop + 1]
     tails = np.repeat(np.arange(len(nodes)), np.diff(indptr))
     edges = np.stack((tails, egos["indices"][indptr[0] : indptr[-1]]), axis=1).astype(np.int64)
-    # The contexts of the answer, as circles among the neighbours.
+    # Map the contexts of the answer to circles of neighbours.
     circle = np.full(len(nodes), -1)
     for number in range(int(a["first"][1])):
         members = a["members"][a["offsets"][number] : a["offsets"][number + 1]]
@@ -62,7 +62,7 @@ def plot_ego(egos_file: str, answers_file: str, path: str) -> None:
                 f"{egos_file} and {answers_file} are of different graphs: vertex {centre} has other friends"
             )
         circle[places] = number
-    # Of too many neighbours those in circles are drawn first, then those with most edges.
+    # If there are too many neighbours, draw those in circles first, then those with most edges.
     kept = np.sort(np.lexsort((np.arange(len(nodes)), -np.diff(indptr), circle < 0))[:MOST])
     place = np.full(len(nodes), -1)
     place[kept] = np.arange(len(kept))
@@ -75,7 +75,7 @@ def plot_ego(egos_file: str, answers_file: str, path: str) -> None:
 
 
 def lay_out(edges: np.ndarray, circle: np.ndarray) -> np.ndarray:
-    """Place the vertices of a graph: edges pull, vertices push each other away, and circles keep together.
+    """Place the vertices of a graph: edges attract, vertices repel each other, and circles stay together.
 
     Parameters
     ----------
@@ -87,12 +87,12 @@ def lay_out(edges: np.ndarray, circle: np.ndarray) -> np.ndarray:
     Returns
     -------
     float64 array, shape (n, 2)
-        About one unit between neighbouring vertices, centred.
+        Neighbouring vertices are about one unit apart; centred.
     """
     size = len(circle)
     if not size:
         return np.empty((0, 2))
-    # Circle by circle around the clock, at distances that vary: an even start without chance.
+    # Start with an even layout without randomness: circle by circle around the clock, at varying distances.
     order = np.argsort(np.where(circle < 0, size, circle), kind="stable")
     spot = np.empty(size)
     spot[order] = np.arange(size)
@@ -140,7 +140,7 @@ def hull(points: np.ndarray) -> np.ndarray:
 
 
 def _named(edges: np.ndarray, circle: np.ndarray) -> list[int]:
-    """Return the friends whose names are written: all of a few, else of each circle the one with the most ties."""
+    """Return the neighbours to name: all if they are few, otherwise the one with most edges of each circle."""
     if len(circle) <= NAMED:
         return list(range(len(circle)))
     inside = edges[circle[edges[:, 0]] == circle[edges[:, 1]]]
@@ -150,7 +150,7 @@ def _named(edges: np.ndarray, circle: np.ndarray) -> list[int]:
 
 
 def _draw(edges: np.ndarray, circle: np.ndarray, names: list[str], title: str, path: str) -> None:
-    """Draw hulls below, then edges, then dots and names, and a numbered legend."""
+    """Draw hulls, then edges, then dots and names, and a numbered legend."""
     position = lay_out(edges, circle)
     dot = float(np.clip(1500 / max(len(circle), 1), 6, 34))
     margin = 0.035 * max(float(np.ptp(position, axis=0).max(initial=1.0)), 1.0)
@@ -185,14 +185,14 @@ def _draw(edges: np.ndarray, circle: np.ndarray, names: list[str], title: str, p
 
 
 def _around(points: np.ndarray, margin: float) -> np.ndarray:
-    """Return the outline of everything within ``margin`` of the convex hull of points."""
+    """Return the outline of the points within ``margin`` of the convex hull."""
     angle = np.linspace(0, 2 * math.pi, 24, endpoint=False)
     circle = margin * np.stack((np.cos(angle), np.sin(angle)), axis=1)
     return hull((hull(points)[:, None, :] + circle).reshape(-1, 2))
 
 
 def lines(axes: Any, position: np.ndarray, edges: np.ndarray, colour: str, alpha: float) -> None:
-    """Draw edges as one path, which is a tenth of the size of as many lines."""
+    """Draw edges as one path; its file size is a tenth of that of separate lines."""
     if not len(edges):
         return
     from matplotlib.patches import PathPatch

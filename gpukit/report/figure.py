@@ -17,7 +17,7 @@ FORMATS: dict[str, dict[str, None]] = {
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
     "png": {"Software": None},
 }
-"""What a figure can be written as, by the end of its name; and what it must not say, for equal bytes."""
+"""File formats of figures by suffix, and metadata to leave out so that bytes are equal."""
 
 PNG_DPI = 200
 
@@ -29,16 +29,16 @@ def draw(path: str, name: str, size: tuple[float, float]) -> Iterator[tuple[Any,
     Parameters
     ----------
     path : str
-        The file to write: SVG, or what of :data:`FORMATS` its name ends in.
+        The file to write; its suffix selects one of :data:`FORMATS`, SVG by default.
     name : str
-        What ids in the file are derived from.
+        The ids in the file are derived from this name.
     size : (float, float)
         Width and height in inches.
 
     Raises
     ------
     UsageError
-        If matplotlib is not installed, or the name ends in what a figure is not written as.
+        If matplotlib is not installed, or the suffix is unknown.
     """
     kind = Path(path).suffix.lower().removeprefix(".") or "svg"
     if kind not in FORMATS:
@@ -82,12 +82,12 @@ def draw(path: str, name: str, size: tuple[float, float]) -> Iterator[tuple[Any,
         with replacing(path) as temporary:
             Path(temporary).write_bytes(stream.getvalue())
         return
-    # The trailing blanks that matplotlib leaves in path data would trip up version control.
+    # matplotlib leaves trailing blanks in path data, which version control would report.
     write_text(path, "\n".join(line.rstrip() for line in stream.getvalue().decode().rstrip("\n").split("\n")) + "\n")
 
 
 def legend(figure: Any, axes: Any, columns: int = 4, **options: Any) -> None:
-    """Set the legend below the axes, or a list of them, which share it; ``options`` are those of matplotlib."""
+    """Put one legend below the axes, which may be a list; ``options`` are passed to matplotlib."""
     entries: dict[str, Any] = {}
     for one in axes if isinstance(axes, list) else [axes]:
         handles, labels = one.get_legend_handles_labels()
@@ -96,7 +96,7 @@ def legend(figure: Any, axes: Any, columns: int = 4, **options: Any) -> None:
 
 
 def line_style(number: int) -> dict[str, Any]:
-    """Return colour, marker and stroke of a line with error bars; no two of the first dozen look alike."""
+    """Return colour, marker and stroke of a line with error bars; the first twelve styles all differ."""
     return {
         "color": SERIES[number % len(SERIES)],
         "marker": MARKERS[number % len(MARKERS)],
@@ -110,7 +110,7 @@ def line_style(number: int) -> dict[str, Any]:
 
 
 def name_axes(axes: Any, x: str, y: str, title: str = "", grid: str = "both") -> None:
-    """Name both axes and what stands above them, and draw the grid across ``x``, ``y`` or ``both``."""
+    """Set the titles of both axes and of the figure, and draw the grid across ``x``, ``y`` or ``both``."""
     axes.set_xlabel(x)
     axes.set_ylabel(y)
     axes.set_title(label(title))
@@ -118,7 +118,7 @@ def name_axes(axes: Any, x: str, y: str, title: str = "", grid: str = "both") ->
 
 
 def lines_of(rows: Sequence[Row], methods: Mapping[str, str]) -> Iterator[tuple[int, str, list[Row]]]:
-    """Yield number, method and points by rising k of each method that has any, in the order of the legend."""
+    """Yield number, method and points, sorted by k, of each method with points, in the order of the legend."""
     for number, method in enumerate(methods):
         if points := sorted(of(rows, method=method), key=lambda row: row["k"]):
             yield number, method, points
@@ -143,18 +143,18 @@ def draw_curves(
     path, name
         As for :func:`draw`.
     title : str
-        What stands above.
+        Title of the figure.
     rows : sequence of dict
-        With ``method``, ``k``, and the columns that are drawn.
+        With ``method``, ``k``, and the drawn columns.
     methods : mapping of str to str
-        Their names for people, in the order of the legend.
+        Display names of the methods, in the order of the legend.
     value : str
         The column to draw.
     axis : str
         Name of its axis.
     error : str
-        The column of its standard error, two of which are drawn. Where it is empty, the axis is
-        logarithmic, and a line has few markers, since it has a point for every k.
+        The column of its standard error; two standard errors are drawn. If empty, the axis is logarithmic, and a line
+        has few markers, because it has a point for every k.
     columns : int
         Entries in a row of the legend.
     """
@@ -195,19 +195,19 @@ def draw_bars(
     path, name
         As for :func:`draw`.
     labels : sequence of str
-        Name of each bar, from above.
+        Name of each bar, from top to bottom.
     parts : sequence of (title, colour, values)
-        Values of a part, bar by bar.
+        The values of a part, one per bar.
     axis : str
-        What the values are.
+        Title of the axis of values.
     total : str
-        Format of the sum that is written at the end of a bar; none by default.
+        Format of the sum at the end of a bar; no sum by default.
     columns : int
         Entries in a row of the legend.
     """
     labels = [label(one) for one in labels]
     with draw(path, name, (4.4, 1.1 + 0.36 * len(labels))) as (figure, axes):
-        # Each part begins where the one before it ends.
+        # Each part begins at the end of the previous one.
         left = [0.0] * len(labels)
         for title, colour, values in parts:
             axes.barh(labels, values, left=left, height=0.62, color=colour, label=label(title), zorder=2)

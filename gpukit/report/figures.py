@@ -1,4 +1,4 @@
-"""All figures of the page out of its tables, in one process: the start of one costs more than a figure."""
+"""All figures of the page, drawn from its tables in one process: starting a process costs more than a figure."""
 
 from collections.abc import Callable, Mapping
 
@@ -12,25 +12,25 @@ WHOLE: dict[str, tuple[str, Callable[..., None]]] = {
     "scores": ("diversity-top", diversity.plot_scores),
     "diversity-time": ("diversity-runs", diversity.plot_time),
 }
-"""Figures of a whole table: its kind, and what draws it."""
+"""Figures of a whole table: the kind of table, and the drawing function."""
 
 
 def draw_figures(parts: Parts, egos: Mapping[str, str], answers: Mapping[str, str]) -> None:
-    """Draw every figure that the parts name, into the file that they name for it.
+    """Draw every figure named in the parts, into its file.
 
     Parameters
     ----------
     parts : Parts
-        The tables, and figures by the names of :func:`gpukit.report.page.write_page`.
+        The tables, and paths of figures by the names in :func:`gpukit.report.page.write_page`.
     egos, answers : mapping of str to str
         Artifacts of kind ``egonets`` and ``diversity`` by GRAPH/MODEL, for the figures ``ego/GRAPH/MODEL``.
 
     Raises
     ------
     InputError
-        If a file is broken.
+        If a file is damaged.
     UsageError
-        If a figure has no such name, or lacks its table or artifact, or matplotlib is not installed.
+        If a figure is unknown, lacks its table or artifact, or matplotlib is not installed.
     """
     for name, path in parts.figures.items():
         kind, _, place = name.partition("/")

@@ -12,12 +12,12 @@ from gpukit.report.style import GRID, METHODS, MODELS, MUTED, SERIES
 from gpukit.report.text import vertex
 
 PHASES = ("sampling", "selection", "load")
-"""The phases of a run that have a column each."""
+"""The phases of a run with a column each."""
 
 
 RUN: Fields = {
     **records.SIZE,
-    "k": (int, lambda record: record["params"]["k"] or len(record["seeds"])),  # none where a budget says how many
+    "k": (int, lambda record: record["params"]["k"] or len(record["seeds"])),  # a budget of costs leaves k open
     "epsilon": (float, "params.epsilon"),
     "bound": (str, "params.bound"),
     "sampler": (str, "params.sampler"),
@@ -48,7 +48,7 @@ def _seeds(path: str) -> list[Row]:
 
 
 def add_degrees(rows: list[Row], graphs: Mapping[str, str]) -> None:
-    """Fill in the out-degrees of seeds whose graph is given.
+    """Fill in the out-degrees of seeds on the given graphs.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def add_degrees(rows: list[Row], graphs: Mapping[str, str]) -> None:
     Raises
     ------
     InputError
-        If a file is broken, or a seed is not in it.
+        If a file is damaged, or lacks a seed.
     """
     from gpukit.artifacts import read_graph
 
@@ -79,7 +79,7 @@ KINDS = {
     ),
     "spread": records.Kind({**records.INSTANCE, "method": str}, records.SPREAD, records.spread_rows),
 }
-"""The tables; a guarantee or an estimate of ``nan`` is none."""
+"""The tables; ``nan`` means that there is no guarantee or estimate."""
 
 
 def plot_spread(rows: list[Row], graph: str, model: str, path: str) -> None:
@@ -104,7 +104,7 @@ def plot_spread(rows: list[Row], graph: str, model: str, path: str) -> None:
 
 
 def plot_runtime(rows: list[Row], path: str) -> None:
-    """Draw the seconds each run spent on sampling, selection and the rest as stacked bars.
+    """Draw the seconds of each run for sampling, selection and the rest as stacked bars.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def plot_runtime(rows: list[Row], path: str) -> None:
 
 
 def section(parts: Parts) -> dict[str, Any]:
-    """Return what the template ``gim.html.j2`` shows, out of the tables ``runs``, ``seeds`` and ``spread``."""
+    """Return the data of the template ``gim.html.j2``, from the tables ``runs``, ``seeds`` and ``spread``."""
     seeds, spread = parts.rows("seeds"), parts.rows("spread")
     instances = []
     for number, run in enumerate(parts.rows("runs"), start=1):
@@ -156,7 +156,7 @@ def section(parts: Parts) -> dict[str, Any]:
 
 
 def _finding(run: Row, curve: Curve) -> dict[str, Any]:
-    """Compare gIM with the best other method, and its estimate with the simulation; gain and deviation are shares."""
+    """Compare gIM with its best rival, and its estimate with the simulation; gain and deviation are relative."""
     found = rival_of(curve)
     spread, estimate = found["best"]["spread_vertices"], run["spread_estimate_vertices"]
     found |= {"share": spread / run["n_vertices"], "deviation": None}

@@ -59,11 +59,11 @@ KINDS = {
         _switches,
     ),
 }
-"""The tables. ``time_choice_s`` and ``time_s`` are the seconds from the graph in memory to the k-th choice, code being
-loaded; ``components`` the mean number in a world; an estimate of ``nan`` is none."""
+"""The tables. ``time_choice_s`` and ``time_s`` are the seconds from the loaded graph to the k-th choice, with
+compiled code loaded. ``components`` is the mean number per world. An estimate of ``nan`` means that there is none."""
 
 VIEWS = {"spread": "imgpu-spread", "time": "imgpu-times", "levels": "imgpu-levels", "switches": "imgpu-switches"}
-"""What is drawn, and the kind of table it comes from."""
+"""The views, and the kind of table of each."""
 
 
 def plot(rows: list[Row], graph: str, view: str, path: str) -> None:
@@ -72,7 +72,7 @@ def plot(rows: list[Row], graph: str, view: str, path: str) -> None:
     Parameters
     ----------
     rows : list of dict
-        A table of the kind that :data:`VIEWS` names.
+        A table of the kind in :data:`VIEWS`.
     graph, view : str
         What to draw.
     path : str
@@ -110,7 +110,7 @@ def _draw_levels(path: str, name: str, graph: str, rows: list[Row]) -> None:
 
 
 def section(parts: Parts) -> dict[str, Any]:
-    """Return what the template ``imgpu.html.j2`` shows, out of the tables whose names begin with ``imgpu``."""
+    """Return the data of the template ``imgpu.html.j2``, from the tables whose names begin with ``imgpu``."""
     runs, spread = parts.rows("imgpu-runs"), parts.rows("imgpu-spread")
     graphs: list[dict[str, Any]] = []
     for graph in dict.fromkeys(row["graph"] for row in runs):
@@ -142,7 +142,7 @@ def section(parts: Parts) -> dict[str, Any]:
 
 
 def _finding(run: Row, curve: Curve) -> dict[str, Any]:
-    """Compare fixed worlds with the best other method, and its estimate with the simulation in standard errors."""
+    """Compare fixed worlds with the best rival, and the estimate with the simulation, in standard errors."""
     found = rival_of(curve) | {"apart": None}
     best = found["best"]
     if best["k"] == run["k"] and not math.isnan(run["stderr_vertices"]):
@@ -153,13 +153,13 @@ def _finding(run: Row, curve: Curve) -> dict[str, Any]:
 
 
 def _quickest(runs: list[Row]) -> str:
-    """Say which of the methods that were timed chose its seeds first."""
+    """Return a sentence on the timed method that chose its seeds first."""
     first = min(runs, key=lambda row: row["time_choice_s"])
     return f"The first to be done: {SIMULATORS[first['method']]}, after {first['time_choice_s']:.3g} s."
 
 
 def _switched(rows: list[Row]) -> str:
-    """Say whether the optimisations help here."""
+    """Return a sentence on whether the optimisations help here."""
     spent = {row["optimisation"]: row["time_pass_s"] for row in rows}
     best = min(spent, key=lambda name: spent[name])
     if best == "none":
@@ -168,6 +168,6 @@ def _switched(rows: list[Row]) -> str:
 
 
 def _flat(rows: list[Row]) -> str:
-    """Say how many of the components lie on the first two levels."""
+    """Return a sentence on the share of components in the first two levels."""
     share = sum(row["components"] for row in rows if row["level"] < 2) / sum(row["components"] for row in rows)
     return f"{100 * share:.0f} % of the components of a world lie on its first two levels, of {len(rows)}."

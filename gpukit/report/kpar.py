@@ -12,10 +12,11 @@ from gpukit.report.style import MARKERS, MUTED, RANKINGS, SERIES
 from gpukit.report.text import label, vertex
 
 BEST = 10
-"""Places of an answer that are shown."""
+"""Number of places of an answer that are shown."""
 
 GRID = (1.0, 1.25, 1.6, 2.0, 2.5, 3.0, 4.0, 5.0, 6.3, 8.0)
-"""Steps of a decade at which the distribution of ω_I is counted; 3,000 is where kPAR's paper reads its figure 3."""
+"""Steps per decade at which the distribution of ω_I is counted; they include 3,000, which figure 3 of kPAR's paper
+uses."""
 
 
 TOTAL: Fields = {"time_total_s": (float, lambda record: float(record["time_s"]["total"]))}
@@ -49,12 +50,12 @@ QUALITY: Fields = {
 
 
 def _answer_seconds(seconds: dict[str, float]) -> float:
-    """Return the time of all queries together; the truth calls its phase ``power``."""
+    """Return the total time of all queries; the truth names this phase ``power``."""
     return float(seconds["power"] if "power" in seconds else seconds["query"])
 
 
 def _each_time(record: dict[str, Any]) -> list[float]:
-    """Return the time of all queries together for each time that they were asked."""
+    """Return the total time of all queries, for each repetition."""
     return record.get("query_s") or [_answer_seconds(record["time_s"])]
 
 
@@ -88,7 +89,7 @@ def _arrivals(path: str) -> list[Row]:
     lists = ("src_begin", "starts", "frequent_begin", "frequencies", "hubs")
     arrivals = np.sort(read(path, "irw", skip=lists).arrays["arrivals"])
     largest = int(arrivals[-1]) if len(arrivals) else 0
-    # Steps of every decade, and the largest count: where the curve ends.
+    # Use the steps of every decade, and the largest count as the end of the curve.
     limits = sorted({round(step * 10**power) for power in range(len(str(largest))) for step in GRID} | {largest})
     return [
         {"omega_i_walks": limit, "vertices": int(len(arrivals) - np.searchsorted(arrivals, limit))}
@@ -98,7 +99,7 @@ def _arrivals(path: str) -> list[Row]:
 
 
 def _answers(path: str) -> list[Row]:
-    """Return the first places of the first answer that is longer than one, or of the first."""
+    """Return the first places of the first answer with several places, or else of the first answer."""
     from gpukit.artifacts import read_topk
     from gpukit.artifacts.labels import names_in
 
@@ -108,7 +109,7 @@ def _answers(path: str) -> list[Row]:
     if not len(lengths):
         return []
     q = int((lengths > 1).argmax())
-    # The places that are shown, and the sources as people call them, by ids where the answer names them.
+    # The shown places, and the names of the sources; ids are known if the answer contains the sources.
     part = slice(a["offsets"][q], min(a["offsets"][q + 1], a["offsets"][q] + BEST))
     own = a["sources"][a["source_offsets"][q] : a["source_offsets"][q + 1]].tolist()
     ids = dict(zip(a["internal"].tolist(), a["nodes"].tolist(), strict=True))
@@ -133,16 +134,16 @@ KINDS = {
     "kpar-quality": records.record_kind(ANSWER, "evaluate ppr", QUALITY),
     "kpar-answers": Kind(records.METHOD, {"source": str, "place": int, "vertex": vertex, "score": float}, _answers),
 }
-"""The tables. ``time_work_s`` is the time without files and loading; ``time_answer_s`` that of all queries together,
-the mean of the times that they were asked, which ``kpar-repeats`` has a row for each; ``time_index_s`` and
-``index_bytes`` are those of an index which a competitor builds for itself."""
+"""The tables. ``time_work_s`` is the time without files and loading. ``time_answer_s`` is the time of all queries,
+the mean over repetitions; ``kpar-repeats`` has one row per repetition. ``time_index_s`` and ``index_bytes`` belong
+to the index that a competitor builds itself."""
 
 QUANTITIES = {
     "time": ("kpar-queries", "time of a query, ms"),
     "precision": ("kpar-quality", "precision@k"),
     "ndcg": ("kpar-quality", "NDCG@k"),
 }
-"""What is drawn against k: the kind of table it comes from, and the name of the axis."""
+"""The quantities drawn against k: the kind of table, and the title of the axis."""
 
 
 def query_ms(row: Row) -> float:
@@ -156,7 +157,7 @@ def plot_curve(rows: list[Row], graph: str, quantity: str, path: str) -> None:
     Parameters
     ----------
     rows : list of dict
-        A table of the kind that :data:`QUANTITIES` names.
+        A table of the kind in :data:`QUANTITIES`.
     graph, quantity : str
         What to draw.
     path : str
@@ -182,7 +183,7 @@ def plot_curve(rows: list[Row], graph: str, quantity: str, path: str) -> None:
                 axes.plot([row["k"] for row in points], values, marker=MARKERS[number], markersize=4.5, **line)
         axes.set_xscale("log")
         axes.set_xticks(ticks, [f"{k:,}" for k in ticks])
-        # Times span decades; shares crowd below 1, so that the axis ends just above.
+        # Times span decades. Shares crowd just below 1, so the axis ends just above 1.
         if quantity == "time":
             axes.set_yscale("log")
             axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
@@ -197,7 +198,7 @@ def plot_curve(rows: list[Row], graph: str, quantity: str, path: str) -> None:
 
 
 def plot_arrivals(rows: list[Row], path: str) -> None:
-    """Draw how many vertices have at least how many walks of the index ending at them.
+    """Draw the number of vertices with at least a given number of walks of the index that end there.
 
     Parameters
     ----------
@@ -234,7 +235,7 @@ def plot_arrivals(rows: list[Row], path: str) -> None:
 
 
 def section(parts: Parts) -> dict[str, Any]:
-    """Return what the template ``kpar.html.j2`` shows, out of the tables whose names begin with ``kpar``."""
+    """Return the data of the template ``kpar.html.j2``, from the tables whose names begin with ``kpar``."""
     times, sizes, best = parts.rows("kpar-times"), parts.rows("kpar-index"), parts.rows("kpar-answers")
     quality = {(row["graph"], row["method"], row["k"]): row for row in parts.rows("kpar-quality")}
     queries, arrivals = parts.rows("kpar-queries"), parts.rows("kpar-arrivals")
@@ -272,7 +273,7 @@ def section(parts: Parts) -> dict[str, Any]:
 
 
 def _fastest(rows: list[Row], exact_ms: float) -> str:
-    """Say who is fastest at the most places: kPAR, a competitor, or the power method."""
+    """Return a sentence on the fastest method at the largest k: kPAR, a competitor, or the power method."""
     k = max(row["k"] for row in rows)
     times = {row["name"]: row["ms"] for row in rows if row["k"] == k} | {RANKINGS["truth"]: exact_ms}
     own, best = times[RANKINGS["kpar"]], min(times, key=lambda name: times[name])

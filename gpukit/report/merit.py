@@ -32,17 +32,17 @@ CAMPAIGN: Fields = {
 KINDS = {
     "merit-campaigns": record_kind({**INSTANCE, "policy": str, "eta": int}, "merit run", CAMPAIGN, each="campaigns")
 }
-"""The table: a row a campaign. Times are those of one campaign without files, loading and the hidden world."""
+"""The table: one row per campaign. Times exclude files, loading and the hidden world."""
 
 VIEWS: dict[str, tuple[str, Callable[[Row], float]]] = {
     "cost": ("cost of a campaign", lambda row: row["cost"]),
     "time": ("time of a campaign, s", lambda row: row["time_s"]),
 }
-"""What is drawn against η: the name of the axis, and the value; ``phases`` are bars."""
+"""The views drawn against η: title of the axis, and value. The view ``phases`` has bars."""
 
 
 def plot(rows: list[Row], graph: str, model: str, view: str, path: str) -> None:
-    """Draw cost or time against η, mean and range over the hidden worlds, or the phases at the largest η.
+    """Draw cost or time against η (mean and range over the hidden worlds), or the phases at the largest η.
 
     Parameters
     ----------
@@ -76,11 +76,11 @@ def plot(rows: list[Row], graph: str, model: str, view: str, path: str) -> None:
         for number, policy in enumerate(POLICIES):
             points = [(eta, [value(row) for row in own]) for eta in etas if (own := of(chosen, policy=policy, eta=eta))]
             if points:
-                # Means, and bars from the least to the largest world; rounding must not turn a bar around.
+                # Draw means, and bars from the least to the largest world; rounding must not make a bar negative.
                 middle = [mean(values) for _, values in points]
                 below = [max(m - min(values), 0.0) for m, (_, values) in zip(middle, points, strict=True)]
                 above = [max(max(values) - m, 0.0) for m, (_, values) in zip(middle, points, strict=True)]
-                aside = 0.012 * etas[-1] * (number - 1)  # policies that agree would hide each other
+                aside = 0.012 * etas[-1] * (number - 1)  # otherwise equal policies would hide each other
                 axes.errorbar(
                     [eta + aside for eta, _ in points],
                     middle,
@@ -97,7 +97,7 @@ def plot(rows: list[Row], graph: str, model: str, view: str, path: str) -> None:
 
 
 def section(parts: Parts) -> dict[str, Any]:
-    """Return what the template ``merit.html.j2`` shows, out of the table ``merit-campaigns``."""
+    """Return the data of the template ``merit.html.j2``, from the table ``merit-campaigns``."""
     rows = parts.rows("merit-campaigns")
     instances: list[dict[str, Any]] = []
     for graph, model in dict.fromkeys((row["graph"], row["model"]) for row in rows):
@@ -132,7 +132,7 @@ def section(parts: Parts) -> dict[str, Any]:
 
 
 def _line(policy: str, eta: int, found: list[Row]) -> dict[str, Any]:
-    """Return mean and range over the worlds of a policy's campaigns for a target."""
+    """Return mean and range over the worlds of a policy's campaigns with one target."""
     line: dict[str, Any] = {"policy": policy, "name": POLICIES[policy], "eta": eta, "worlds": len(found)}
     for column in ("cost", "time_s", "rounds", "seeds", "probes"):
         values = [row[column] for row in found]
@@ -141,7 +141,7 @@ def _line(policy: str, eta: int, found: list[Row]) -> dict[str, Any]:
 
 
 def _agree(rows: list[Row]) -> bool | None:
-    """Say whether drawing all sets again led to the same campaigns in every world; None if that was not tried."""
+    """Return whether redrawing all sets led to the same campaigns in every world; None if this was not run."""
     facts: dict[str, dict[tuple[int, int], tuple[float, int, int, int]]] = {"coupled": {}, "regenerate": {}}
     for row in rows:
         if row["policy"] in facts:
@@ -151,13 +151,13 @@ def _agree(rows: list[Row]) -> bool | None:
 
 
 def _quicker(lines: list[dict[str, Any]]) -> str:
-    """Say which way to keep the sets plans a campaign for the largest target first."""
+    """Return a sentence on the policy that plans a campaign for the largest target fastest."""
     first = min(lines, key=lambda line: line["time_s"]["mean"])
     return f"At η = {first['eta']:,} the quickest is {first['name']}, with {first['time_s']['mean']:.3g} s a campaign."
 
 
 def _costs(lines: list[dict[str, Any]]) -> str:
-    """Say which way to keep the sets reaches the largest target at the least cost."""
+    """Return a sentence on the policy that reaches the largest target at the least cost."""
     costs = {line["name"]: line["cost"]["mean"] for line in lines}
     least = min(costs, key=lambda name: costs[name])
     if max(costs.values()) == costs[least]:
@@ -166,7 +166,7 @@ def _costs(lines: list[dict[str, Any]]) -> str:
 
 
 def _slowest(rows: list[Row]) -> str:
-    """Say what MERIT spends most of its time on."""
+    """Return a sentence on the phase that takes most of MERIT's time."""
     spent = {phase: mean(row[f"time_{phase}_s"] for row in rows) for phase in PHASES}
     phase = max(spent, key=lambda name: spent[name])
     return f"MERIT spends most on the phase {phase}: {spent[phase]:.2f} s of a campaign."

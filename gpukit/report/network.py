@@ -1,4 +1,4 @@
-"""Pictures of a few vertices of a large graph: those around one, and seeds with those beside them."""
+"""Pictures of a few vertices of a large graph: a vertex and its surroundings, or seeds and their neighbours."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
 
 BESIDE, MOST = 3, 120
-"""Neighbours that are drawn of a seed, those with the fewest edges; and vertices of a picture, seeds aside."""
+"""Neighbours drawn per seed, those of lowest degree first; and most vertices of a picture besides the seeds."""
 
 SMALLEST, LARGEST = 8.0, 90.0
 """Areas of dots, in square points."""
 
 
 def around(graph: "Graph", vertices: np.ndarray) -> np.ndarray:
-    """Return vertices (internal ids) and others beside them, the given ones first."""
+    """Return vertices (internal ids), followed by some of their neighbours."""
     degrees = np.diff(graph.indptr)
     found = dict.fromkeys(vertices.tolist())
     for vertex in vertices:
@@ -31,7 +31,7 @@ def around(graph: "Graph", vertices: np.ndarray) -> np.ndarray:
 
 
 def edges_among(graph: "Graph", vertices: np.ndarray) -> np.ndarray:
-    """Return the edges among vertices, without direction and each once, as places in ``vertices`` (shape (m, 2))."""
+    """Return the edges among vertices, without direction and once each, as indices into ``vertices`` (shape (m, 2))."""
     from scipy.sparse import csr_array
 
     every = csr_array((np.ones(graph.m, bool), graph.indices, graph.indptr), shape=(graph.n, graph.n))
@@ -41,26 +41,27 @@ def edges_among(graph: "Graph", vertices: np.ndarray) -> np.ndarray:
 def draw_network(
     path: str, title: str, graph: "Graph", vertices: np.ndarray, sizes: np.ndarray, marked: int, words: tuple[str, str]
 ) -> None:
-    """Draw some vertices with names: of all of a few vertices, of the marked ones where there are many.
+    """Draw some vertices with names: all names if they are few, otherwise those of the marked vertices.
 
-    Of several marked ones only the edges to others are drawn: those among hubs would hide everything.
+    With several marked vertices only edges between a marked and an unmarked vertex are drawn: edges among hubs would
+    hide everything.
 
     Parameters
     ----------
     path : str
         The file to write, as :func:`gpukit.report.figure.draw` does.
     title : str
-        What stands above.
+        Title of the picture.
     graph : Graph
-        The edges among the vertices are drawn, too.
+        Its edges among the vertices are drawn, too.
     vertices : int array, shape (n,)
         Internal ids.
     sizes : float array, shape (n,)
-        How large the dots are beside each other.
+        Relative sizes of the dots.
     marked : int
-        So many vertices, the first ones, stand out.
+        The first ``marked`` vertices are highlighted.
     words : (str, str)
-        What the legend calls these, and the others.
+        Names of the marked and of the unmarked vertices in the legend.
     """
     names, edges = [*map(str, graph.original(vertices).tolist())], edges_among(graph, vertices)
     if marked > 1:

@@ -1,4 +1,4 @@
-"""One self-contained HTML page: answers by graph, then evidence, then time and provenance; no network."""
+"""One self-contained HTML page: answers by graph, then evidence, then times and provenance; needs no network."""
 
 import json
 import math
@@ -23,7 +23,7 @@ TEMPLATES = Path(__file__).with_name("templates")
 
 
 class Section(NamedTuple):
-    """A part of the page: name, the table that asks for it, what fills its template, and what it says."""
+    """A part of the page: name, required table, function that fills the template, and its texts."""
 
     name: str
     table: str
@@ -69,7 +69,7 @@ def write_page(
     templates: Sequence[Path] = (TEMPLATES,),
     repeat: str = "",
 ) -> None:
-    """Write the page: a section for each system whose tables are there, and the provenance.
+    """Write the page: a section for each system with tables, and the provenance.
 
     Parameters
     ----------
@@ -83,29 +83,29 @@ def write_page(
         ``kpar-ndcg/GRAPH`` and ``arrivals``; ``ego/GRAPH/MODEL``, ``scores`` and ``diversity-time``;
         those of further sections.
     configuration : mapping, optional
-        What the results were asked for by, for the provenance.
+        The configuration of the results, for the provenance.
     lacking : mapping of str to str, optional
-        Why the real graphs that others stand in for could not be had, by graph.
+        For each graph with a stand-in: why the real graph was not available.
     sections : sequence of Section
-        What the page may show.
+        The sections that the page may have.
     templates : sequence of paths
-        The folders of their templates.
+        The folders of the templates.
     repeat : str
-        A command that makes the results again, to be shown.
+        A command that reproduces the results, shown on the page.
 
     Raises
     ------
     InputError
-        If a figure is missing or no SVG, or a table lacks rows that another has.
+        If a figure is missing or no SVG, or tables do not match.
     UsageError
-        If jinja2 is not installed, or a table or figure was not given.
+        If jinja2 is not installed, or a table or figure is missing.
     """
     parts = Parts(tables, figures)
     shown = [one._asdict() | {"data": one.fill(parts)} for one in sections if tables.get(one.table)]
     if not shown:
         raise UsageError("there is nothing to show; give at least the tables of one system")
     environment = environment_of(templates)
-    # The provenance: what was measured where, from all tables together.
+    # The provenance: measured graphs and devices, from all tables together.
     every = [row for rows in tables.values() for row in rows]
     found = {one["name"]: one["data"] for one in shown}
     text = environment.get_template("page.html.j2").render(
@@ -114,7 +114,7 @@ def write_page(
         lacking=lacking or {},
         repeat=repeat,
         results=(configuration or {}).get("results", ""),
-        answers={} if "paper" in found else _answers(found),  # who reads a rebuilt paper asks first what held
+        answers={} if "paper" in found else _answers(found),  # a rebuilt paper has its own answers
         graphs=list(dict.fromkeys(row["graph"] for row in every if row.get("graph") and _measured(row))),
         devices=sorted({device_name(row) for row in every if "device_name" in row}),
         artifacts=parts.rows("artifacts"),
@@ -125,7 +125,7 @@ def write_page(
 
 
 def environment_of(templates: Sequence[Path] = (TEMPLATES,)) -> Any:
-    """Return what fills templates of some folders; raises UsageError if jinja2 is not installed."""
+    """Return the template environment for some folders; raises UsageError if jinja2 is not installed."""
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
     except ImportError:
@@ -155,7 +155,7 @@ ASKED |= {"merit": "what it costs"}
 
 
 def _answers(found: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return what each system says of a graph, by graph."""
+    """Return the findings of all systems, by graph."""
     answers: dict[str, dict[str, Any]] = {}
     for name, question in ASKED.items():
         data = found.get(name, {})
@@ -173,24 +173,24 @@ def _answers(found: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def _shown(value: Any) -> Any:
-    """Return what stands on the page; an SVG element stays as it is."""
+    """Return a value in printable form for the page; an SVG element stays unchanged."""
     return printable(value) if type(value) is str else value
 
 
 def _given(part: Any) -> Any:
-    """Return a part of a configuration without the keys that nothing is said of."""
+    """Return a part of a configuration without its empty keys."""
     if isinstance(part, Mapping):
         return {key: _given(value) for key, value in part.items() if value is not None}
     return [_given(value) for value in part] if isinstance(part, list) else part
 
 
 def _measured(row: Row) -> bool:
-    """Return whether a row is of something measured here, on one graph."""
+    """Return whether a row was measured here, on one graph."""
     return row.get("ours") != NA and row.get("data") != SEVERAL
 
 
 def _versions() -> dict[str, str]:
-    """Return the versions of the packages that are installed."""
+    """Return the versions of the installed packages."""
     versions = {}
     for name in PACKAGES:
         with suppress(metadata.PackageNotFoundError):
@@ -203,12 +203,12 @@ def _count(value: float) -> str:
 
 
 def _number(value: float) -> str:
-    """Format a quantity with three significant digits, whole from 100 on."""
+    """Format a quantity with three significant digits; without decimals from 100 on."""
     return f"{value:,.{_places(value, 3)}f}"
 
 
 def _mean(point: Row) -> str:
-    """Format a spread to the place at which its standard error has two digits."""
+    """Format a spread to the decimal at which its standard error has two digits."""
     return f"{point['spread_vertices']:,.{_places(2 * point['stderr_vertices'], 2)}f}"
 
 
@@ -219,16 +219,16 @@ def _error(point: Row) -> str:
 
 
 def _places(value: float, digits: int) -> int:
-    """Return the places after the point, at most three, that show so many digits of a value; a zero counts as one."""
+    """Return the decimals, at most three, that show this many digits of a value; zero counts as one digit."""
     magnitude = math.floor(math.log10(abs(value))) if value else 0
     return max(0, min(3, digits - 1 - magnitude))
 
 
 def _share(value: float) -> str:
-    """Format a guarantee; there is none where it is not a number."""
+    """Format a guarantee; NaN means that there is none."""
     return "none" if math.isnan(value) else f"{value:.3f}"
 
 
 def _percent(value: float) -> str:
-    """Format a share; small ones keep a digit after the point."""
+    """Format a share as a percentage; small ones keep one decimal."""
     return f"{100 * value:.1f} %" if abs(value) < 0.1 or 0.9 < abs(value) < 1 else f"{100 * value:.0f} %"

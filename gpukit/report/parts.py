@@ -1,4 +1,4 @@
-"""What the page and its sections are made of: tables, figures as elements of a page, and comparisons of spreads."""
+"""Building blocks of the page and its sections: tables, figures as page elements, and comparisons of spreads."""
 
 import math
 import re
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Parts:
-    """The tables and figures a page is made of.
+    """The tables and figures of a page.
 
     Parameters
     ----------
@@ -31,13 +31,13 @@ class Parts:
         self.figures = figures
 
     def rows(self, kind: str) -> list[Row]:
-        """Return the rows of a table; raises UsageError if it was not given."""
+        """Return the rows of a table; raises UsageError if it is missing."""
         if kind not in self.tables:
             raise UsageError(f"no table of {kind}; add --table {kind}=FILE")
         return self.tables[kind]
 
     def figure(self, name: str) -> "Markup":
-        """Return a figure as an element for the page; raises UsageError if it was not given."""
+        """Return a figure as an element for the page; raises UsageError if it is missing."""
         from markupsafe import Markup
 
         if name not in self.figures:
@@ -46,45 +46,45 @@ class Parts:
 
 
 def _inline(path: str, prefix: str) -> str:
-    """Return an SVG file as an element for the page: own ids, colours as CSS variables, size from the page."""
+    """Return an SVG file as an element for the page: unique ids, colours as CSS variables, size set by the page."""
     text = read_text(path)
     found = re.search(r"<svg\b.*</svg>", text, flags=re.DOTALL)
     if found is None:
         raise InputError(f"{path} is not an SVG file; give one that `gpukit report plot` wrote")
-    # The page has its own style sheet, and says what a figure shows in words beside it.
+    # The page has its own style sheet, and describes each figure in words next to it.
     svg = re.sub(r"<metadata>.*?</metadata>|<style\b.*?</style>", "", found[0], flags=re.DOTALL)
     svg = re.sub(r'(<svg\b[^>]*?) width="[^"]*" height="[^"]*"', r'\1 aria-hidden="true"', svg, count=1)
-    # Ids must differ from those of the other figures, and references must follow them.
+    # Ids must differ from those of other figures, and references must follow them.
     svg = re.sub(r'\bid="', f'id="{prefix}-', svg)
     svg = re.sub(r'(href="#|url\(#)', rf"\1{prefix}-", svg)
     svg = re.sub(r"\b(font-family:|font: [0-9.]+px) '[^;\"]*", r"\1 var(--sans)", svg)
-    # Colours that the dark mode of the page can change.
+    # Use CSS variables for colours, so that the dark mode of the page can change them.
     for colour, variable in VARIABLES.items():
         svg = svg.replace(colour, f"var({variable})")
     return re.sub(r"\s*\n\s*", "\n", svg)
 
 
 Curve = list[dict[str, Any]]
-"""Methods in the order of the legend: ``method``, ``name``, ``points`` with the columns of a spread by rising k, and
-``at``, the same by k."""
+"""Methods in the order of the legend: ``method``, ``name``, ``points`` with the columns of a spread, sorted by k,
+and ``at``, the same points by k."""
 
 
 def named(methods: Mapping[str, str], rows: list[Row]) -> Mapping[str, str]:
-    """Return the names of methods, with those of seeds that the user named behind them."""
+    """Return the names of methods; seed sets named by the user follow at the end."""
     return {**methods, **{row["method"]: row["method"] for row in rows if row["method"] not in methods}}
 
 
 def curve_of(spread: list[Row], methods: Mapping[str, str], called: str, where: str) -> Curve:
-    """Return the spread of the methods of one instance; the system's own method is the first.
+    """Return the spread of the methods on one instance; the system's own method is the first.
 
     Parameters
     ----------
     spread : list of dict
         The rows of the instance.
     methods : mapping of str to str
-        Their names for people, in the order of the legend, the system's own first.
+        Display names in the order of the legend, the system's own first.
     called : str
-        What an error calls a method by: ``method`` or ``name``.
+        How errors name a method: by ``method`` or ``name``.
     where : str
         The instance, for errors.
 
@@ -111,14 +111,14 @@ def sizes_of(curve: Curve) -> list[int]:
 
 
 def rival_of(curve: Curve) -> dict[str, Any]:
-    """Compare a system with the best other method, at the most seeds for which there is one.
+    """Compare a system with its best rival, at the largest number of seeds that both have.
 
     Returns
     -------
     dict
-        ``best``: the system's point there; ``rival``: name of the best other method, or None. With one ``point``, its
-        own there; ``gain``, the vertices that the system reaches more; ``measurable``, whether that exceeds two
-        standard errors.
+        ``best``: the system's point there. ``rival``: name of the best rival, or None. If there is one: ``point``, its
+        own point there; ``gain``, the additional vertices that the system reaches; ``measurable``, whether this exceeds
+        two standard errors.
     """
     own = curve[0]
     shared = [k for k in own["at"] if any(k in method["at"] for method in curve[1:])]

@@ -1,4 +1,4 @@
-"""What every table is made from: records of runs, and the description of a kind of table."""
+"""The sources of all tables: records of runs, and descriptions of kinds of tables."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,10 +13,10 @@ from gpukit.files import read_lines, read_text
 Row = dict[str, Any]
 
 NA = "NA"
-"""A column that has no value."""
+"""A missing value of a column."""
 
 SEVERAL = "several graphs"
-"""The graph of a row that was measured on several."""
+"""The graph of a row that was measured on several graphs."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,11 @@ class Kind:
     Attributes
     ----------
     labels : mapping of str to type
-        The leading columns: what the label of a record, ``A/B/…``, says of it. Empty: records have no labels.
+        The leading columns, taken from the label ``A/B/…`` of a record. Empty: records have no labels.
     content : mapping of str to callable
-        The other columns, with units in their names, and how a text becomes a value.
+        The further columns, with units in their names, and the function that parses a value.
     read : callable
-        Returns the rows of one file, without the columns of the label.
+        Returns the rows of one file, without the label columns.
     """
 
     labels: Mapping[str, type]
@@ -46,14 +46,14 @@ class Kind:
 GRAPH: dict[str, type] = {"graph": str}
 METHOD = {**GRAPH, "method": str}
 INSTANCE = {**GRAPH, "model": str}
-"""Labels that systems share."""
+"""Labels shared by several systems."""
 
 Fields = Mapping[str, tuple[type, str | Callable[[dict[str, Any]], Any]]]
-"""Columns that come out of a record: the type, and the place (keys with dots between) or a function of the record."""
+"""Columns taken from a record: the type, and the place (keys separated by dots) or a function of the record."""
 
 
 def values(record: dict[str, Any], fields: Fields) -> Row:
-    """Return the values of some columns; raises what a missing key or a value of another type raises."""
+    """Return the values of some columns; the error of a missing key or wrong type is not caught."""
     return {name: place(record) if callable(place) else _at(record, place) for name, (_, place) in fields.items()}
 
 
@@ -70,16 +70,17 @@ def types(fields: Fields) -> dict[str, type]:
 
 
 def record_kind(labels: Mapping[str, type], command: str, fields: Fields, each: str = "") -> Kind:
-    """Return the kind of table that has a row a record, or one for each entry of a list in the record.
+    """Return a kind of table with one row per record, or one per entry of a list in the record.
 
     Parameters
     ----------
     labels, fields
-        The columns. With ``each``, places that begin with its name lead into one entry, and ``number`` counts from 1.
+        The columns. With ``each``, places that begin with its name are in one entry, and ``number`` counts the entries
+        from 1.
     command : str
-        What writes the records, for the line that refuses others.
+        The command that writes the records, for error messages.
     each : str
-        Key of the list; none by default.
+        Key of the list; by default there is none.
     """
 
     def read(path: str) -> list[Row]:
@@ -91,13 +92,13 @@ def record_kind(labels: Mapping[str, type], command: str, fields: Fields, each: 
 
 
 def _gpus(record: dict[str, Any]) -> int:
-    """Return how many GPUs a run took; a record lists their numbers, or says how many they are."""
+    """Return the number of GPUs of a run; a record lists the GPUs, or has their number."""
     gpus = record["device"]["gpus"]
     return len(gpus) if isinstance(gpus, list) else gpus
 
 
 SIZE: Fields = {"n_vertices": (int, "graph.n"), "m_edges": (int, "graph.m")}
-"""Columns that say how large a graph is."""
+"""Columns for the size of a graph."""
 
 WHERE: Fields = {
     "device": (str, "device.kind"),
@@ -105,19 +106,19 @@ WHERE: Fields = {
     "gpus": (int, _gpus),
     "threads": (int, "device.threads"),
 }
-"""Columns that say where a run took place."""
+"""Columns for the device of a run."""
 
 SPREAD = {"k": int, "spread_vertices": float, "stderr_vertices": float, "runs": int}
 """Columns of an evaluated spread."""
 
 
 def spread_rows(path: str) -> list[Row]:
-    """Return the rows, with the columns of :data:`SPREAD`, of a metrics artifact by ``gpukit evaluate spread``.
+    """Return the rows of a metrics artifact of ``gpukit evaluate spread``, with the columns of :data:`SPREAD`.
 
     Raises
     ------
     InputError
-        If the file is missing, broken or of another kind.
+        If the file is missing, damaged or of another kind.
     """
     from gpukit.artifacts import read_metrics
 
@@ -138,13 +139,13 @@ def of(rows: Iterable[Row], **wanted: Any) -> list[Row]:
 
 
 def need_rows(rows: Sequence[object], table: str) -> None:
-    """Refuse to draw a table without rows; raises InputError."""
+    """Refuse a table without rows; raises InputError."""
     if not rows:
         raise InputError(f"{table} has no rows; there is nothing to draw")
 
 
 def rows_of(rows: Sequence[Row], graph: str, model: str | None = None) -> list[Row]:
-    """Return the rows of a graph, under a diffusion model if one is given; raises UsageError if there are none."""
+    """Return the rows of a graph, and of a diffusion model if given; raises UsageError if there are none."""
     chosen = of(rows, graph=graph, **({} if model is None else {"model": model}))
     if not chosen:
         under = "" if model is None else f" under model {model!r}"
@@ -158,8 +159,7 @@ def read_typed(path: str, columns: Mapping[str, Callable[[str], Any]], what: str
     Raises
     ------
     InputError
-        If the file is missing, its first line names other columns, so that it is not ``what`` it should be, or a value
-        is of another type.
+        If the file is missing, its first line does not name the columns of ``what``, or a value has another type.
     """
     header, *lines = read_lines(path)
     names = ", ".join(columns)
@@ -176,12 +176,12 @@ def read_typed(path: str, columns: Mapping[str, Callable[[str], Any]], what: str
 
 
 def read_record(path: str) -> dict[str, Any]:
-    """Return the JSON object that a command printed.
+    """Return the JSON object printed by a command.
 
     Raises
     ------
     InputError
-        If the file is missing or holds no JSON object.
+        If the file is missing or is no JSON object.
     """
     try:
         record = json.loads(read_text(path))
@@ -195,7 +195,7 @@ def read_record(path: str) -> dict[str, Any]:
 
 @contextmanager
 def record_of(path: str, command: str) -> Iterator[dict[str, Any]]:
-    """Yield the record of a command; what the body then misses in it becomes an InputError that names the command."""
+    """Yield the record of a command; missing keys in the body raise an InputError that names the command."""
     record = read_record(path)
     try:
         yield record
@@ -204,23 +204,23 @@ def record_of(path: str, command: str) -> Iterator[dict[str, Any]]:
 
 
 def device_name(row: Row) -> str:
-    """Return what people call the device of a row with the columns of :data:`WHERE`."""
+    """Return the display name of the device of a row with the columns of :data:`WHERE`."""
     if row["gpus"]:
         return f"{row['gpus']} × {row['device_name']}"
     return f"{row['device_name']}, {row['threads']} thread{'s' if row['threads'] != 1 else ''}"
 
 
 ASIDE = ("read", "load", "write")
-"""Phases that are not a system's work: files, and compiled code."""
+"""Phases that are not a system's own work: files, and loading of compiled code."""
 
 
 def work_seconds(record: Mapping[str, Any]) -> float:
-    """Return the time of the phases in which a system worked; looking for GPUs and imports are in none of them."""
+    """Return the total time of a system's own phases; detecting GPUs and imports belong to no phase."""
     return sum(float(spent) for name, spent in record["time_s"].items() if name not in (*ASIDE, "total"))
 
 
 def longest(rows: list[Row], phases: Sequence[str]) -> str:
-    """Say in a sentence which of the runs took longest, and what for."""
+    """Return a sentence on the longest run and its longest phase."""
     row = max(rows, key=lambda one: one["time_total_s"])
     phase = max(phases, key=lambda one: row[f"time_{one}_s"])
     return (
@@ -230,13 +230,13 @@ def longest(rows: list[Row], phases: Sequence[str]) -> str:
 
 
 def phase_fields(phases: tuple[str, ...]) -> Fields:
-    """Return the columns of the seconds of some phases, of all the others together, and of the total."""
+    """Return the columns for the seconds of some phases, of all remaining phases, and of the total."""
 
     def spent(record: dict[str, Any], phase: str) -> float:
         return float(record["time_s"].get(phase, 0.0))
 
     def other(record: dict[str, Any]) -> float:
-        # Phases are rounded one by one: together they may exceed the total by a little.
+        # Phases are rounded separately, so their sum may slightly exceed the total.
         return round(max(total(record) - sum(spent(record, phase) for phase in phases), 0.0), 6)
 
     def total(record: dict[str, Any]) -> float:

@@ -1,4 +1,4 @@
-"""Tidy tables: one row an observation, units in the column names, tabs between columns."""
+"""Tidy tables: one row per observation, units in the column names, tabs between columns."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -69,7 +69,7 @@ def read_table(kind: str, path: str, kinds: Kinds = KINDS) -> list[Row]:
     Raises
     ------
     InputError
-        If the file is missing, has other columns or a value of another type.
+        If the file is missing, has other columns, or a value has another type.
     """
     return read_typed(path, kinds[kind].columns, f"a table of {kind}")
 
@@ -82,8 +82,8 @@ def make_table(kind: str, records: Sequence[tuple[str, str]], kinds: Kinds = KIN
     kind : str
         A key of ``kinds``.
     records : sequence of (label, path)
-        What to read: JSON output of commands or artifacts, labelled as the kind says. What follows a # in a label
-        tells repeats of a run apart, and is in no column.
+        The inputs: JSON output of commands, or artifacts, labelled as the kind requires. Text after a # in a label only
+        distinguishes repeats of a run; no column has it.
     kinds : mapping of str to Kind
         The known kinds.
 
@@ -95,7 +95,7 @@ def make_table(kind: str, records: Sequence[tuple[str, str]], kinds: Kinds = KIN
     Raises
     ------
     InputError
-        If a file is missing, broken or of the wrong kind, or a label has the wrong form.
+        If a file is missing, damaged or of the wrong kind, or a label has the wrong form.
     """
     wanted = kinds[kind]
     rows: list[Row] = []
