@@ -12,7 +12,7 @@ PATIENCE_S = 60.0
 _LOOK_S = 0.02
 
 
-class Turn:
+class FileLock:
     """A lock that one process at a time holds; it is released when the process ends, however it ends.
 
     On a file system without locks, nobody waits.
