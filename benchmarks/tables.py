@@ -730,24 +730,6 @@ def networkx(made: Block) -> None:
 
 
 @block
-def held_lines(made: Block) -> None:
-    """All lines that must not become slower."""
-    from held import HELD
-
-    rows = []
-    for line in HELD["lines"]:
-        cells = [held(made, device, line["name"]) for device in ("h200", "cpu")]
-        what = {"process": "whole process", "first": "whole process, nothing kept from before"}.get(
-            line["measure"], "the work alone, warm"
-        )
-        rows.append([f"{line['name']}", what, *cells])
-    if any(there(f"held-{device}") for device in ("cpu", "h200")):
-        made.table(("line of held.toml", "what is timed", "H200", "CPU"), rows)
-    else:
-        made.say("No record is kept yet.")
-
-
-@block
 def threads(made: Block) -> None:
     """What more CPU threads bring."""
     name, rows = "thread-scaling-16", []
@@ -846,28 +828,25 @@ def first_run(made: Block) -> None:
     made.table(("soc-Epinions1, whole process on one H200", "first run", "later"), rows)
 
 
+# docs/reliability.md
+
+
 @block
-def start_parts(made: Block) -> None:
-    """Where the CPU time of a short command goes."""
-    name = "start-parts-cpu"
-    spent = record(name)["cpu_ms"]
-    said = {
-        "python": "Python itself",
-        "typer": "Typer, the command line",
-        "numpy": "NumPy",
-        "h5py": "h5py",
-        "numba": "Numba",
-        "gpukit": "gpukit's modules",
-        "compiled code": "loading compiled code",
-        "work": "reading, sampling, choosing, writing",
-    }
-    total = sum(spent.values())
-    rows = [
-        [said[part], made.of(name, "{:.0f} ms", ms), made.of(name, "{:.0f} %", 100 * ms / total)]
-        for part, ms in spent.items()
-    ]
-    rows.append(["all", made.of(name, "{:.0f} ms", total), ""])
-    made.table(("what", "CPU time", "share"), rows)
+def held_lines(made: Block) -> None:
+    """All lines that must not become slower."""
+    from held import HELD
+
+    rows = []
+    for line in HELD["lines"]:
+        cells = [held(made, device, line["name"]) for device in ("h200", "cpu")]
+        what = {"process": "whole process", "first": "whole process, nothing kept from before"}.get(
+            line["measure"], "the work alone, warm"
+        )
+        rows.append([f"{line['name']}", what, *cells])
+    if any(there(f"held-{device}") for device in ("cpu", "h200")):
+        made.table(("line of held.toml", "what is timed", "H200", "CPU"), rows)
+    else:
+        made.say("No record is kept yet.")
 
 
 # docs/serve.md
