@@ -2,9 +2,10 @@
 
 A set that contains a seed is hit, whatever its other members. With one *sentinel* chosen beforehand, nearly all large
 sets end after a few steps. The greedy choice, its certificate and its optimism are those of complete sets with that
-seed given. None of these depends on which seed was given. So at the end the sentinel is exchanged for the vertex that
-is best instead of it. docs/gim.md has the proof. The idea follows Guo, Wang, Wei, Chen, "Influence maximization
-revisited", SIGMOD 2020 (HIST). There, the members of a set may depend on the order of the search; here they do not.
+seed given. None of them shows whether another vertex would be a better sentinel. So at the end the sentinel is
+exchanged for the best vertex in its position. docs/gim.md has the proof. The idea follows Guo, Wang, Wei, Chen,
+"Influence maximization revisited", SIGMOD 2020 (HIST). There, the members of a set may depend on the order of the
+search; here they do not.
 """
 
 from decimal import Decimal

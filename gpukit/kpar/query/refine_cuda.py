@@ -144,7 +144,7 @@ def choose(stopped, length, in_edges, request, slot, top, found, pool):
 
 @device
 def largest_share(fewest, edges, chances):
-    """Return the largest share of all mass at one tail that its edge brings, in units of 2**-62, from FEWEST."""
+    """Return the largest share that one edge passes on of all mass at its tail, in units of 2**-62, from FEWEST."""
     if chances is None:
         return int64(passed_on(uint64(ONE), edges.one_minus_alpha) // uint64(fewest))
     return max(-fewest, int64(0))

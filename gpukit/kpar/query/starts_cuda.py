@@ -1,4 +1,4 @@
-"""Sums over the start lists of candidates of the mass that walks carry, by a team of blocks on a GPU."""
+"""Scores from start lists: sums of the mass that walks carry to candidates, by a team of blocks on a GPU."""
 
 from numba import int32, int64, uint32, uint64
 

@@ -180,7 +180,7 @@ def group_end(space, first):
 
 @device
 def met_of(count, listed, n):
-    """Return the range of passes over vertices met: ``count`` of the list if it is complete and short, else all n."""
+    """Return the vertices for passes over those met: ``count`` of the list if it is complete and short, else all n."""
     dense = not listed or count > n >> 2
     return Met(n if dense else count, dense)
 
