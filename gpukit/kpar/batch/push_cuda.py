@@ -304,8 +304,8 @@ def value_all(walks, among, space):
 def propose_all(blocks, queries, k, rhos, patience, walks, among, space):
     """Find the candidates of the queries that are tested now (:func:`gpukit.kpar.query.estimate_cuda.propose`).
 
-    Cooperative, in teams of ``blocks`` blocks of at most 512 threads (a power of two). The ``queries`` slots are
-    divided among the teams in turn. Queries that need start lists are marked as waiting for them.
+    Cooperative, in teams of ``blocks`` blocks of at most 512 threads (a power of two). The teams take the ``queries``
+    slots round-robin. Queries that need start lists are marked as waiting for them.
     """
     cuda.cg.this_grid().sync()
     number, block = int64(cuda.blockIdx.x // blocks), cuda.blockIdx.x % blocks

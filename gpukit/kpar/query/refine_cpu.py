@@ -115,7 +115,7 @@ def through_tails(v, stopped, reached, edges, chances, walks, in_edges, ws):
     Returns
     -------
     by_walks, largest, reached
-        The sum; the largest share of all mass at one tail that its edge passes on, in units of 2**-62; and ``reached``
+        The sum; the largest share that one edge passes on of all mass at its tail, in units of 2**-62; and ``reached``
         as in :func:`push_back`.
     """
     by_walks, largest, fewest = int64(0), int64(0), uint64(1) << uint64(62)
