@@ -10,7 +10,7 @@ import yaml
 from gpukit.errors import InputError, UsageError
 from gpukit.wording import spelled
 
-# A wheel carries the catalogue and the data inside the package; a checkout has them at its root.
+# A wheel has the catalogue and the data inside the package; a checkout has them at its root.
 _PACKAGE = Path(__file__).resolve().parent
 _PROJECT = _PACKAGE.parent.parent
 

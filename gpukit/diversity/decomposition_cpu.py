@@ -13,7 +13,7 @@ ALL = 0x7FFFFFFF
 
 @njit
 def fill_buckets(count, key, stack):
-    """Sort items by key into ``stack``; return where each key starts there (int64), and each item's place (int32)."""
+    """Sort items by key into ``stack``; return where each key starts (int64) and each item's place (int32)."""
     start = np.zeros((key[:count].max() if count else 0) + 2, np.int64)
     for x in range(count):
         start[key[x] + 1] += 1

@@ -1,4 +1,4 @@
-"""Core and truss decomposition of a whole graph on the current GPU: the kernels, and how they are launched."""
+"""Core and truss decomposition of a whole graph on the current GPU: the kernels and their launches."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The network of :mod:`gpukit.diversity.scores` on a GPU: vertices by rank, the support of every edge, launches."""
+"""The network of :mod:`gpukit.diversity.scores` on a GPU: vertices by rank, supports of edges, and launches."""
 
 from typing import Any, NamedTuple
 

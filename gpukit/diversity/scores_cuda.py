@@ -1,4 +1,4 @@
-"""Scores, bounds and contexts of chosen vertices on the current GPU: the numbers of :mod:`gpukit.diversity.scores`."""
+"""Scores, bounds and contexts of chosen vertices on the current GPU; they equal :mod:`gpukit.diversity.scores`."""
 
 from contextlib import nullcontext
 from typing import Any

@@ -46,7 +46,7 @@ class _Part:
             return result
 
     def prepare(self, vertices: np.ndarray, by_cost: bool) -> None:
-        """Divide vertices into tasks: groups in order; by cost, the costliest alone and the rest dealt to groups."""
+        """Divide vertices into tasks: consecutive groups, or by cost, with the costliest vertices as single tasks."""
         self._asked = self._order = self.network.ranks(vertices)
         count = len(vertices)
         if not by_cost:

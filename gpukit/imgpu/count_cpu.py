@@ -36,7 +36,7 @@ def add_gains(world, labels, tails, slots, gains):
 
 @njit
 def sum_gains(arcs, seed, first, count, seeds, split, world, labels, gains):
-    """Add the marginal reach of every vertex over worlds first … first + count - 1, less ``count``, to ``gains``."""
+    """Add the marginal reach of every vertex over worlds first … first + count - 1, minus ``count``, to ``gains``."""
     for id_ in range(first, first + count):
         tails, slots = _reach_in(arcs, seed, id_, seeds, split, world, labels)
         add_gains(world, labels, tails, slots, gains)

@@ -80,7 +80,7 @@ _room = group(Room, "uint32[:, ::1]", "int32[:, ::1]")
 def count_slots(vertices, counts):
     """Add the number of slots of each vertex to ``counts`` (int32); a thread owns one slot per grid stride.
 
-    ``bincount`` counts in 64 bits and goes through the slots three times.
+    ``bincount`` would count in 64 bits, and read the slots three times.
     """
     for s in range(cuda.grid(1), len(vertices), cuda.gridsize(1)):
         cuda.atomic.add(counts, vertices[s], int32(1))
@@ -90,14 +90,14 @@ def count_slots(vertices, counts):
 def index_slots(vertices, ends, of_vertex):
     """Write the slots of each vertex, in no particular order, to ``of_vertex``; a thread owns one slot per grid stride.
 
-    Cost: for each slot 4 bytes read, an atomic, and 4 bytes written to a place of no order.
+    Cost per slot: 4 bytes read, an atomic, and 4 bytes written to a random place.
 
     Parameters
     ----------
     vertices : int32 array
         The vertex of each slot.
     ends : int32 array, shape (n,)
-        Where the slots of each vertex end; where they start, afterwards.
+        End of the slots of each vertex; afterwards their start.
     of_vertex : int32 array, shape (slots,)
         Written.
     """
@@ -107,10 +107,9 @@ def index_slots(vertices, ends, of_vertex):
 
 @device
 def _search_alone(slots, s, found):
-    """Write what slot s reaches of what is alive to ``found``, and return how much; ALONE + 1 if that is too much.
+    """Write the living slots that slot s reaches to ``found`` and return their number; ALONE + 1 if there are too many.
 
-    By one thread. It reads AT_ONCE arcs and the states of their heads together; what it has found it knows by looking
-    through the list.
+    One thread. It loads AT_ONCE arcs and the states of their heads together, and looks up known slots in the list.
     """
     heads_ahead = cuda.local.array(AT_ONCE, int32)
     states_ahead = cuda.local.array(AT_ONCE, int32)
@@ -127,7 +126,7 @@ def _search_alone(slots, s, found):
                 heads_ahead[i] = slots.heads[min(low + i, high - 1)]
             for i in range(AT_ONCE):
                 states_ahead[i] = slots.state[heads_ahead[i]]
-            # The last arc of a slot may come several times: its head is known by then.
+            # The last arc of a slot may be read several times; then its head is already known.
             for i in range(AT_ONCE):
                 if states_ahead[i] == ALIVE:
                     known = False
@@ -144,24 +143,24 @@ def _search_alone(slots, s, found):
 
 @kernel((_i32, _i64, _slots, _i64, _i64))
 def evaluate(vertices, item_start, slots, totals, left):
-    """Add to ``totals[i]`` what vertex ``vertices[i]`` reaches of what is alive, where one thread can find it.
+    """Add the reach of vertex ``vertices[i]`` among living slots to ``totals[i]`` if one thread can find it.
 
-    A thread owns an item, one slot of one vertex, and searches breadth-first from it (:func:`_search_alone`). Cost:
-    some five dependent reads, and four bytes for each arc and for the state of its head; an atomic of the block for
-    each item, and one of the launch for each vertex and block.
+    A thread owns an item, which is one slot of one vertex, and searches breadth-first from it (:func:`_search_alone`).
+    Cost: about five dependent reads, and four bytes per arc and per state of its head; one atomic of the block per
+    item, and one of the launch per vertex and block.
 
     Parameters
     ----------
     vertices : int32 array, at most BATCH
         The vertices.
     item_start : int64 array, shape (len(vertices) + 1,)
-        First item of each.
+        First item of each vertex.
     slots : Slots
         The worlds.
     totals : int64 array, shape (len(vertices) + 1,)
-        Increased; the last is the number of items that are left.
+        Incremented; the last entry is the number of items left over.
     left : int64 array, shape (items,)
-        What :func:`evaluate_long` must search from: which vertex << 32 | slot.
+        Items left to :func:`evaluate_long`: index into ``vertices`` << 32 | slot.
     """
     sums = cuda.shared.array(BATCH, int32)
     found = cuda.local.array(ALONE, int32)
@@ -189,11 +188,11 @@ def evaluate(vertices, item_start, slots, totals, left):
 
 @device
 def _search(slots, room, s, queued):
-    """Put what slot s reaches of what is alive into the block's queue, and return how much; ``queued`` is shared.
+    """Put the living slots that slot s reaches into the block's queue, and return their number; ``queued`` is shared.
 
-    By a whole block, breadth-first. Threads share the arcs of a slot where the frontier has fewer slots than the block
-    has threads: that of a hub is the hub alone. New slots are claimed with an atomic on the block's bitmap, which is
-    cleared along the queue afterwards. All threads leave at one barrier.
+    A whole block searches breadth-first. If the frontier has fewer slots than the block has threads, threads share the
+    arcs of a slot; a hub is often alone in the frontier. New slots are claimed with an atomic on the block's bitmap,
+    which is cleared along the queue afterwards. All threads leave at the same barrier.
     """
     tid, block_size, block = cuda.threadIdx.x, cuda.blockDim.x, cuda.blockIdx.x
     seen, queue, first = room.seen, room.queue, slots.home[s]
@@ -230,10 +229,10 @@ def _search(slots, room, s, queued):
 
 @kernel((_slots, _room, _i64, _i64))
 def evaluate_long(slots, room, totals, left):
-    """Add to ``totals`` what the items that :func:`evaluate` left reach; a block owns an item at a time.
+    """Add the reach of the items that :func:`evaluate` left over to ``totals``; a block owns an item at a time.
 
-    Parameters are those of :func:`evaluate`, and ``room`` the working space. Cost: for each step of a search four
-    dependent reads and an atomic, between two barriers.
+    Parameters are as for :func:`evaluate`, plus the working space ``room``. Cost: four dependent reads and an atomic
+    for each step of a search, between two barriers.
     """
     queued = cuda.shared.array(1, int32)
     for i in range(cuda.blockIdx.x, totals[len(totals) - 1], cuda.gridDim.x):
@@ -244,9 +243,9 @@ def evaluate_long(slots, room, totals, left):
 
 @kernel((_int, _slots, _room))
 def choose(v, slots, room):
-    """Mark as gone what vertex v reaches; a block owns a slot of v, hence a world, and searches from it.
+    """Mark the reach of vertex v as gone; a block owns one slot of v, and so one world, and searches from it.
 
-    Parameters are those of :func:`evaluate_long`; the ``state`` of slots is changed.
+    Parameters are as for :func:`evaluate_long`; the ``state`` of slots is changed.
     """
     queued = cuda.shared.array(1, int32)
     for i in range(slots.starts[v] + cuda.blockIdx.x, slots.starts[v + 1], cuda.gridDim.x):

@@ -9,7 +9,7 @@ part of the paper               file
 3.1, 3.3, algorithms 2 and 5    ``rule.py`` (what a set is), ``update_cpu.py``; on a GPU ``search_cuda.py``, for sets
                                 in hash tables (``hashed_cuda.py``)
 3.2, algorithms 3 and 4         ``cover_cpu.py``; on a GPU ``cover_cuda.py`` and ``best_cuda.py``;
-                                who was activated: ``hashed_cuda.py``
+                                activated vertices: ``hashed_cuda.py``
 3.3 as printed, 5               ``papers/merit`` (the biased update, sets in segments, and the competitors)
 ==============================  ==============================================================================
 

@@ -37,7 +37,7 @@ _ONE = 1 << 32
 
 @numba.njit
 def halvings(word):
-    """Return -log2(u) of u = (word + 1) / 2**64 for a 64-bit word, as a multiple of 2**-32: the nearest, or its next.
+    """Return -log2(u) of u = (word + 1) / 2**64 for a 64-bit word, in multiples of 2**-32, to within one multiple.
 
     u = m / 2**(``whole`` + 1) with m in [1, 2), so -log2(u) = ``whole`` + log2(2 / m). m is multiplied by each
     factor that keeps it below 2. After the k-th factor the remaining ratio is less than 1 + 2**-k.

@@ -188,7 +188,7 @@ def insert(tables, r, v):
 
 @device
 def insert_root(tables, r, v):
-    """Make a vertex a root of a set; return 2 if it is new, 1 if it was no root yet, 0 if it was, -1 without room."""
+    """Make a vertex a root of a set; return 2 for a new member, 1 for an old one, 0 for an old root, -1: no room."""
     base, place = int64(r) * tables.length, first_place(v, r, tables.length)
     for _ in range(min(tables.length, FARTHEST)):
         found = int64(tables.entries[base + place])

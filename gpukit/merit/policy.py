@@ -1,10 +1,9 @@
-"""One round: draw or update mRR sets, choose a batch, take more sets until the batch is certified.
+"""One round: draw or update mRR sets, choose a batch, and add sets until the batch is certified.
 
 The first trial keeps the number of sets of the last round if its counts say that this number, or a slightly smaller
 one, will suffice again. Counting occurrences in other sets takes time, and a lucky round says little about the next.
 
-Sample ids, below 2**48: the sets that batches are chosen from have the ids from 0, those that judge a batch the ids
-from 2**47.
+Sample ids, below 2**48: the collection for choosing batches uses ids from 0 on, the judging sets ids from 2**47 on.
 """
 
 from bisect import bisect_left

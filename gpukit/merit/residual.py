@@ -1,4 +1,4 @@
-"""The residual graph: which vertices are still inactive, and how many are still to be activated."""
+"""The residual graph: the inactive vertices, and the number of vertices that remain to be activated."""
 
 import numpy as np
 

@@ -308,7 +308,7 @@ def _push(r, v, queue, queues, tally):
 def _stage_live_edges(r, v, pass_, half, edges, remaining, key, sample, tables, queues, tally, block, live):
     """Draw the live in-edges of a member of a set and stage them; follow edges that find no room at once, alone.
 
-    Returns the number of new members from edges without room.
+    Draw the live in-edges of a member of a set and stage them; this thread follows edges without room at once.
     """
     row, draw, made = v, 0, 0
     while True:

@@ -120,7 +120,7 @@ class CudaSets:
         self._drop_parts(0)
 
     def kill(self, vertices: np.ndarray, weakened: np.ndarray) -> None:
-        """Note that vertices died; all sets must be checked again, except for the seeds of the last selection."""
+        """Note that vertices died: all sets must be checked, but which sets hold the last seeds is known."""
         self._valid = 0
         if not self.owner:
             return
