@@ -296,9 +296,9 @@ def discover(edges, deaths, remaining, key, first, low, high, tables, queues, ta
     """List the sets among low … high - 1 that must change because of deaths; any grid.
 
     Algorithm 3, lines 7 to 13. A thread looks up one vertex in one set: one sector, at a random address. Seeds are
-    looked up only in sets that the selection found covered. A set is polluted only if other members may depend on a
-    vertex that died. Otherwise the dead vertex is removed. The set then differs from a fresh draw only by the roots
-    that it still lacks, and by what they reach.
+    looked up only in sets that they cover according to the selection. A set is polluted only if other members may
+    depend on a vertex that died. Otherwise the dead vertex is removed. The set then differs from a fresh draw only by
+    the roots that it still lacks, and by what they reach.
     """
     tid, block_size = int64(cuda.threadIdx.x), int64(cuda.blockDim.x)
     # One line per array: the simulator tells shared arrays apart by the line that makes them.

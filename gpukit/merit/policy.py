@@ -39,7 +39,7 @@ which a refusal and a round change it."""
 
 
 class Judge:
-    """Sets that judge batches, and the expected result of the judgement.
+    """Sets that judge batches, and the expected ratio of hits in the two collections.
 
     They are reused over several rounds: a passed test reveals nothing to later choices. Consider the campaign that
     continues as if all tests on these sets were passed. Its batches and residual graphs do not depend on the sets, so

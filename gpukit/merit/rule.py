@@ -60,7 +60,7 @@ class Sets(namedtuple("Sets", "starts sizes roots cursors")):
 
     Attributes
     ----------
-    starts : int64 array; int32 if sets lie in rings
+    starts : int64 array; int32 where sets lie in rings
         Place of each set's first member, within its ring if sets lie in rings. Roots are the first members.
     sizes, roots : int32 arrays
         Members and roots of each set.

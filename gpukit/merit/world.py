@@ -25,7 +25,7 @@ class World(Protocol):
 def _cascade(indptr, indices, of_edges, of_heads, seed, tag, world, active, queue, tail):
     """Let ``queue[:tail]`` activate other vertices under IC; return the new tail. Coins are keyed by the source vertex.
 
-    Stored probabilities are minus one. They are per edge; if ``of_edges`` is empty, per head.
+    Probabilities are stored minus one: per edge, or per head if ``of_edges`` is empty.
     """
     head = 0
     while head < tail:

@@ -188,7 +188,7 @@ def draw_bars(
     total: str = "",
     columns: int = 3,
 ) -> None:
-    """Draw horizontal bars stacked out of parts.
+    """Draw horizontal bars, each stacked from parts.
 
     Parameters
     ----------
