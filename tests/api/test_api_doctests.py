@@ -1,6 +1,7 @@
 """The examples in the docstrings of the Python API, and on its page."""
 
 import doctest
+import gzip
 import importlib
 import pkgutil
 import re
@@ -56,7 +57,8 @@ def test_the_examples_of_the_readme(
 ) -> None:
     text = (PAGE.parents[1] / "README.md").read_text()
     first, session = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    (tmp_path / "friends.txt").write_text("".join(f"{v} {v + step}\n" for v in range(30) for step in (1, 7)))
+    edges = "".join(f"{v} {v + step}\n" for v in range(30) for step in (1, 7))
+    (tmp_path / "friends.txt.gz").write_bytes(gzip.compress(edges.encode()))
     monkeypatch.chdir(tmp_path)
     exec(first, {})
     assert capsys.readouterr().out.startswith("Spread: ")

@@ -87,3 +87,20 @@ def test_a_site_with_a_dead_link_or_a_broken_table_is_refused(hooks, tmp_path):
         (tmp_path / "index.html").write_text(good + text)
         with pytest.raises(hooks.PluginError, match=re.escape(message)):
             hooks.on_post_build(site)
+
+
+WRITTEN = ("configuration.md", "reproduction.md")
+"""Pages that programs write."""
+
+WIDTH = 100
+"""Characters of a line of prose at most; tables, code, headings, HTML and what cannot be broken may be longer."""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_lines_of_prose_are_short(page):
+    text = re.sub(r"^(```|~~~).*?^\1", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"<!-- (figures|reproduction|counts).*?<!-- (/|end)", "", text, flags=re.DOTALL)  # by programs
+    prose = [line for line in text.splitlines() if not re.match(r" {4}|\||#|<|>>>|\[[^]]+\]: ", line)]
+    whole = re.compile(r"`[^`]*`|!?\[[^]]*\]\([^)]*\)")
+    broken = [line for line in prose if len(line) > WIDTH and " " in whole.sub("x", line.strip().lstrip("-* "))]
+    assert page.name in WRITTEN or broken == []
