@@ -267,7 +267,7 @@ class Campaign(Content):
 
     @property
     def costs(self) -> list[float]:
-        """What the seeds of each campaign cost, where there are several worlds."""
+        """Cost of the seeds of each campaign, one campaign per world."""
         content = self._content()
         begins, unit = content.arrays["first_round"].tolist(), Decimal(content.attributes["unit"])
         parts = (content.arrays["cost"][first:last] for first, last in zip(begins, begins[1:], strict=False))

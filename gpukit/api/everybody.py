@@ -125,9 +125,10 @@ class PageRankEdges(NamedTuple):
     vertices: list[Label]
 
     def to_arrow(self) -> Any:
-        """Return a table of Arrow with the columns of ``kpar all``, in the names of vertices where these are texts.
+        """Return an Arrow table with the columns of ``kpar all``.
 
-        Numbers of vertices are their place in ``vertices``; they and the weights are not copied.
+        Vertices appear by name if names are texts, else by their position in ``vertices``. Positions and weights are
+        not copied.
 
         Raises
         ------

@@ -265,7 +265,7 @@ class Follower:
 
 
 def name_of(label: Label) -> int:
-    """Return what the walks of a vertex that comes later are drawn by: 2**63, and its number or a hash of its label."""
+    """Return the key of the walks of a vertex added to an index: 2**63 plus its number, or plus a hash of its label."""
     if isinstance(label, int):
         return 1 << 63 | label
     return 1 << 63 | int.from_bytes(hashlib.blake2b(label.encode(), digest_size=8).digest())

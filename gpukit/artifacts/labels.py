@@ -83,7 +83,7 @@ def some_labels_of(results: Sequence[Artifact]) -> SomeLabels | None:
 
 
 def names_in(artifact: Artifact, numbers: np.ndarray) -> list:
-    """Return the external names of the vertices that a result names by these ids: the ids, or labels if it has them."""
+    """Return what people call these vertices of a result: their labels, or the ids if it has no labels."""
     known = some_labels_of([artifact])
     return (numbers if known is None else known.texts(numbers)).tolist()
 

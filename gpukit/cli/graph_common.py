@@ -53,7 +53,7 @@ def show_estimate(run: Run, found: dict[str, Any]) -> None:
 
 
 def graph_facts(path: Path) -> dict[str, Any]:
-    """Return what ``graph info`` tells, from the header alone: a graph may have gigabytes."""
+    """Return the facts that ``graph info`` prints; only the header is read, since a file may have gigabytes."""
     from gpukit.artifacts import read_header
     from gpukit.graph.csr import Weights
 

@@ -21,7 +21,13 @@ if TYPE_CHECKING:
 
 
 def read_sizes(path: Path, n: int, params: "Params") -> "tuple[Paths, bool]":
-    """Return the sizes of an updatable index, and whether the head of the PRO-rank list has more walks."""
+    """Return the paths of an updatable index, and whether it is adaptive: high ranks start more walks.
+
+    Raises
+    ------
+    InputError
+        If the index is not updatable, or does not fit the graph or the parameters.
+    """
     from gpukit.artifacts import read_irw
 
     file = read_irw(path, paths=True)

@@ -8,7 +8,7 @@ from typing import Any
 from gpukit.errors import UsageError
 from gpukit.files import PathLike, check_target
 
-# `merit next` brings its state up to date; the others are names, even where a file happens to have the same.
+# Parameters that are not input files: `merit next` updates its state; the others are names, even if files have them.
 _NO_INPUTS = ("state", "name", "graph")
 
 _KINDS = {"out_figure": "svg", "out_graph": "graph", "out_record": "json"}

@@ -12,9 +12,9 @@ MOST, LONGEST = 100, 6
 
 
 def with_quotes(text: str, labels: "Labels", *, weights: bool = False) -> str:
-    """Return a list of names with those that hold commas in quotes, where it can be read in just one way.
+    """Quote the names in a list that contain commas, if the list can be read in only one way.
 
-    A list with quotes stays as it is, and so does one all of whose parts between commas are names.
+    A list that has quotes already stays as it is, and so does one whose every part between commas is a name.
 
     Parameters
     ----------

@@ -85,7 +85,8 @@ def maximise(
     tables : mapping of arrays, optional
         Sampling tables of the graph (:func:`gpukit.worlds.tables.build_tables`), if available.
     methods : Methods, optional
-        Alternative parts; the default does everything except ``selection="scan"`` and ``samples="original"``.
+        Replacements for parts of the algorithm; the default parts lack ``selection="scan"`` and
+        ``samples="original"``.
     timer : PhaseTimer, optional
         Charged with the phases ``transfer``, ``sampling``, ``selection`` and ``bounds``.
     progress : callable, optional
@@ -98,7 +99,7 @@ def maximise(
     Raises
     ------
     UsageError
-        If a parameter is out of range for this graph, or requests a method that only the paper's code has.
+        If a parameter is out of range for this graph, or requests a method that only ``gpukit.papers`` has.
     InputError
         If the graph has no edges, no transpose, no probabilities, or breaks the condition of LT.
     DeviceError

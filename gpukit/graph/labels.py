@@ -126,7 +126,7 @@ class Interned:
         return np.array([known.setdefault(text, len(known)) for text in texts], np.int32)
 
     def ordered(self) -> tuple[Labels, np.ndarray]:
-        """Return the labels, and the vertex (int32) of each number."""
+        """Return the sorted labels, and the vertex (int32) that each provisional number became."""
         texts = sorted(self._numbers)
         vertices = np.empty(len(texts), np.int32)
         vertices[[self._numbers[text] for text in texts]] = np.arange(len(texts), dtype=np.int32)

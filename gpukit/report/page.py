@@ -230,5 +230,5 @@ def _share(value: float) -> str:
 
 
 def _percent(value: float) -> str:
-    """Format a share as a percentage; small ones keep one decimal."""
+    """Format a share as a percentage, with one decimal below 10 % and between 90 and 100 %."""
     return f"{100 * value:.1f} %" if abs(value) < 0.1 or 0.9 < abs(value) < 1 else f"{100 * value:.0f} %"

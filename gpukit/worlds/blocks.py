@@ -1,7 +1,7 @@
 """Arc blocks: they let a whole live-edge world be drawn at a cost in proportion to its live arcs.
 
 The arcs of the graph are ordered so that those sampled alike are contiguous. They are cut into blocks of about 8
-expected live arcs (at most 64 possible), whatever vertices they belong to. Each block has its own draws, keyed by
+expected live arcs, never more than 64,, whatever vertices they belong to. Each block has its own draws, keyed by
 (stream, world, block), so worlds can be drawn in any order and by different threads.
 
 - Equal probabilities: the order of the graph.

@@ -42,7 +42,7 @@ EXPECTED_SIZE = 8
 
 
 class Bonus(NamedTuple):
-    """Values of elements besides the sets they cover: ⌈values · scale⌉ units; a covered set counts for ``unit`` units.
+    """What elements are worth besides the sets they cover: ⌈values · scale⌉ units; a covered set adds ``unit`` units.
 
     The result is the same on every device: the product of two 64-bit numbers is rounded the same way everywhere.
 

@@ -349,7 +349,7 @@ def greedy(
     pool = np.concatenate([np.flatnonzero(totals > 0).astype(np.int32), idle])
     pool.sort()
     while True:
-        # An epoch: afterwards the indexes hold the uncovered sets of all elements that reach the limit.
+        # One epoch. The indexes below list the uncovered sets of each element whose value reaches the limit.
         limit = _limit(totals, worth, pool, blocked, target)
         candidates = _candidates(totals, worth, pool, blocked, limit)
         round_of = candidates // n

@@ -301,7 +301,7 @@ def _draw(tables, samples, ids, elements, owners, size, group):
 
 @njit
 def _expand(tables, samples, ids, elements, owners, size, group, children, more):
-    """Expand a group; return the number of children and of elements that have more rows.
+    """Expand a group; return two numbers: its children, and its elements with further rows.
 
     Algorithm 3, lines 15 to 19 (section 3.7 under LT), without a draw for each dead edge. Afterwards the children are
     the live in-edges in the first row of each element.

@@ -185,7 +185,7 @@ class CudaPrepared(Ready):
         )
 
     def _heads(self) -> Heads:
-        """Return the heads of the edges with ω, as an argument of kernels; made once."""
+        """Return the heads of the edges with ω, as a kernel argument; kept until ``make_in_edges`` needs the room."""
         if self.heads is None:
             self.heads = heads_of(self.graph.n, self.arrays["indices"], self.arrays["walks"].array)
         return self.heads._replace(words=self.heads.words.view)

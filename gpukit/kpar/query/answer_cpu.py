@@ -214,8 +214,8 @@ def value_walks(met, floor, coarse, row_begin, among, ws):
     Returns
     -------
     count, forward_cost, left
-        Number of reserves of at least ``floor``, which ``keys`` has; forward entries of vertices with a unit; nonzero
-        if any residue is left.
+        Number of reserves of at least ``floor``, which are in ``keys``; entries of the forward rows of vertices with a
+        unit; nonzero if residue is left.
     """
     state, reserves, unit, keys = ws.state, ws.reserves, ws.unit, ws.keys
     count = 0

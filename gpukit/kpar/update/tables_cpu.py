@@ -386,13 +386,12 @@ def _differs(changes, group, tables, word):
 
 @njit
 def changed_visits(changes, group, low, high, tables, visits, met, count, pending):
-    """Look at the visits ``low`` … ``high`` - 1 of the tail of a group: which steps on from it choose otherwise now.
+    """Find the visits ``low`` … ``high`` - 1 whose next step differs between the old and the new table of a tail.
 
-    The visits make each attempt together, since a jump that cannot be foretold takes longer than an attempt: one that
-    ended is overwritten in ``pending`` (int64, at least so many) by the next.
-
-    ``visits`` (uint64) has two words of each: whose it is, and the 64 bits. Writes the first word of those that do to
-    ``met`` (int64) from ``count`` on, and returns how many there are.
+    All visits make attempt 1, then those undecided make attempt 2, and so on; this avoids mispredicted branches.
+    ``pending`` (int64, at least ``high - low``) lists the undecided. ``visits`` (uint64) has two words per visit: its
+    id, and its 64 random bits. The ids of visits that differ go to ``met`` (int64) from ``count`` on. Returns the new
+    count.
     """
     where = tables.where[changes.tails[group]]
     begin, shape = changes.old_begin[group], where & 0xFFFF

@@ -1,7 +1,7 @@
 """Join labels on a GPU, a thread per component: lists, and bitsets where a list would be too long.
 
-Device functions of ``reach_cuda.py``. A list is made in local memory and stored in the block's pool; a bitset lies in
-the pool and has a bit for each join of the world.
+Device functions that ``reach_cuda.py`` calls. A list is made in local memory and stored in the block's pool; a bitset
+lies in the pool and has a bit for each join of the world.
 """
 
 from numba import int32, uint32

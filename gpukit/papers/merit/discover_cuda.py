@@ -71,10 +71,10 @@ _int = "int64"
 def discover(dead, filter_of, living, eta, seed, root_tag, first, segments, low, high, sets, changes):
     """Flag what the round did to the sets low … high - 1, and list the segments with sets that changed; any grid.
 
-    Algorithm 3, lines 7 to 13, for the vertices that died. A warp owns a set and reads its members (4 bytes, side by
-    side, ``AHEAD`` at a time), and whether they are dead (1 byte, anywhere) only where a filter in shared memory may
-    contain them. ``filter_of`` has a bit, shared with others, for each vertex that died since the sets were last looked
-    at (:func:`mark_dead`).
+    Algorithm 3, lines 7 to 13, for the vertices that died. A warp owns a set and reads its members (4 bytes each,
+    contiguous, ``AHEAD`` at a time). It reads a member's dead flag (1 byte, at a random address) only if a filter in
+    shared memory may contain the member. ``filter_of`` is a hash filter of the vertices that died since the sets were
+    last looked at (:func:`mark_dead`): several vertices share a bit.
     """
     tid, block_size = int64(cuda.threadIdx.x), int64(cuda.blockDim.x)
     bits, filter_ = FILTER_BITS, cuda.shared.array(FILTER_WORDS, uint32)

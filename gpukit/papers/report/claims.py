@@ -395,7 +395,7 @@ def _point(row: Row) -> Point:
 
 
 def _says(setting: str, words: Iterable[str]) -> bool:
-    """Return whether a setting has some words; ``GPU`` and ``4 GPUs`` fit its device."""
+    """Return whether a setting contains all of these words; one with ``4 × …`` also has ``GPU`` and ``4 GPUs``."""
     device = re.search(r"(\d+) × ", setting)
     if device:
         setting += f"; GPU; {device[1]} GPU{'s' if device[1] != '1' else ''}"
