@@ -380,7 +380,7 @@ def _made(
         session.params = {"undirected": undirected, "weights": weights, "parallel_edges": how, "vertices": found.n}
         session.params |= {"scale": scale} if scale is not None else {}
         parse_weights(weights, session.seed)
-        if scale is not None and weights != "file":
+        if optional(text, "scale", scale) is not None and weights != "file":
             raise UsageError(f"scale makes probabilities of weights, but weights is {weights}; give those of the edges")
         if not len(found.u):
             raise InputError("the graph has no edges; a graph needs at least one")

@@ -12,6 +12,7 @@ from gpukit.api.vertices import weights_of
 from gpukit.errors import UsageError
 from gpukit.parameters.kpar import USUAL_K, Params
 from gpukit.parameters.option import SEED, length_of
+from gpukit.parameters.values import number, optional
 
 if TYPE_CHECKING:
     from gpukit.device.select import Device
@@ -133,7 +134,7 @@ def personalized_pagerank(
         from gpukit.api.pagerank_scores import DAMPING, scores
 
         return scores(graph, reset, DAMPING.default if damping is None else damping, weights, threads)
-    if damping is not None or reset is not None:
+    if optional(number, "damping", damping) is not None or reset is not None:
         raise UsageError(
             "damping and reset are for the scores of all; leave the source out, or give alpha = 1 - damping"
         )

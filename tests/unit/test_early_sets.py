@@ -21,7 +21,7 @@ def cut(sets, ending):
     for one in sets:
         met = int(np.bitwise_or.reduce(ending.marks if len(ending.marks) == 1 else ending.marks[one]))
         over = met & ending.all_marks == ending.all_marks or len(one) > ending.limit
-        found.append(([ending.stand] if ending.stand >= 0 else []) if over else one)
+        found.append(([ending.representative] if ending.representative >= 0 else []) if over else one)
     return found
 
 

@@ -134,7 +134,7 @@ def test_the_command_needs_neither_rank_nor_index(tmp_path, capsys, monkeypatch)
         code = main([*query, *words])
         return code, *capsys.readouterr()
 
-    code, out, err = run("--json", "--explain", "--out", "T.h5")
+    code, out, err = run("--json", "--explain", "--out", "T.h5", "-v")
     record = json.loads(out)
     assert code == 0 and "without an index queries run on the CPU" in err
     assert record["params"] == {
