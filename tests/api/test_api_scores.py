@@ -8,6 +8,8 @@ from scipy.sparse import csr_array
 
 import gpukit as gk
 
+pytestmark = pytest.mark.long
+
 
 def retrieval(seed, n=400, directed=False):
     """Return a weighted graph as retrieval makes them, and a reset vector that is mostly 0."""

@@ -11,6 +11,8 @@ from gpukit.artifacts import read, read_graph
 from gpukit.cli import steps
 from gpukit.cli.app import main
 
+pytestmark = pytest.mark.long
+
 openpyxl = pytest.importorskip("openpyxl")
 pytest.importorskip("matplotlib")
 

@@ -10,6 +10,8 @@ from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
 from gpukit.worlds.tables import build_tables
 
+pytestmark = pytest.mark.long
+
 GROUP = ("merit",)
 
 

@@ -9,6 +9,8 @@ from gpukit.api import session
 from gpukit.cli.app import main
 from gpukit.device.select import choose
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def written(tmp_path, monkeypatch, capsys):

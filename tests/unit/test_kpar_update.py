@@ -21,6 +21,8 @@ from gpukit.kpar.update.open_index import OpenIndex
 from gpukit.kpar.update.paths import build_updatable, sizes_of
 from gpukit.kpar.update.tables_cpu import ADD, REMOVE, WEIGH
 
+pytestmark = pytest.mark.long
+
 PARAMS = Params(epsilon=0.5)
 SEED = 2**40 + 5
 NONE = Edges.of([], [])
