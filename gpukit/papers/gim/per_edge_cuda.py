@@ -42,9 +42,9 @@ class SearchMemory(namedtuple("SearchMemory", "visited found")):
     """
 
 
-# Algorithm 3, lines 1 to 7, and the root is marked visited. Afterwards it is the last element of the queue.
 @step
 def _enqueue_root(space, queue, element, used, shared):
+    """Mark the root visited and make it the last element of the queue (algorithm 3, lines 1 to 7)."""
     block = cuda.blockIdx.x
     cuda.atomic.or_(space.visited, (block, element >> 5), uint32(1) << uint32(element & 31))
     if used < SHARED_QUEUE:
@@ -54,10 +54,12 @@ def _enqueue_root(space, queue, element, used, shared):
     shared[0] = used + 1
 
 
-# Algorithm 3, line 18: whether the j-th in-edge of a vertex, e of the graph, is live. Section 3.7 under LT: one number
-# falls between two consecutive prefix sums.
 @step
 def _is_live(tables, samples, e, j, uniform, round_tag, sample, v):
+    """Return whether the j-th in-edge of a vertex, edge e of the graph, is live (algorithm 3, line 18).
+
+    Under LT (section 3.7) it is live if the vertex's one number falls between two consecutive prefix sums.
+    """
     if tables.lt_kind >= 0:
         hit = uniform <= tables.lt_prefix[e] and (j == 0 or uniform > tables.lt_prefix[e - 1])
     else:
@@ -74,10 +76,13 @@ def _is_live(tables, samples, e, j, uniform, round_tag, sample, v):
     return hit
 
 
-# Algorithm 3, lines 19 to 22, with an atomic test-then-set. What does not fit into the shared queue is in ``found``
-# anyway, which stands for the reservoir of algorithms 4 and 5.
 @step
 def _enqueue(space, queue, u, shared):
+    """Append a vertex to the queue unless it was visited (algorithm 3, lines 19 to 22, by an atomic test-and-set).
+
+    ``found`` has every vertex, also those that do not fit into the shared queue. It replaces the reservoir of
+    algorithms 4 and 5.
+    """
     block = cuda.blockIdx.x
     bit = uint32(1) << uint32(u & 31)
     if cuda.atomic.or_(space.visited, (block, u >> 5), bit) & bit == 0:
@@ -88,9 +93,9 @@ def _enqueue(space, queue, u, shared):
             space.found[block, place] = u
 
 
-# Algorithm 6, lines 3 to 11, and algorithm 3, line 13. Afterwards the set lies in the entries, and its bitmap is clear.
 @step
 def _pack(space, out, owner, used, control, shared):
+    """Write the set to the entries and clear its bitmap (algorithm 6, lines 3 to 11; algorithm 3, line 13)."""
     tid, block_size, block = cuda.threadIdx.x, cuda.blockDim.x, cuda.blockIdx.x
     kept = min(used, space.found.shape[1])
     if tid == 0:

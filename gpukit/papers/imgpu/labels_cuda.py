@@ -85,6 +85,7 @@ def label(space, c, unroll, found, ahead):
 
 @device
 def _set_bit(work, bits, number):
+    """Set bit ``number`` of the bitset that begins at ``bits``."""
     work[bits + (number >> 5)] |= int32(uint32(1) << uint32(number & 31))
 
 
