@@ -11,7 +11,7 @@ from statistics import median
 
 import yaml
 
-from gpukit.cli.graph_sizes import size_of
+from gpukit.cli.workflow.graph_sizes import size_of
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDED = {paper: f"paper-small/{paper}" for paper in ("gim", "kpar", "merit", "diversity")} | {

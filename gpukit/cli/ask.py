@@ -13,13 +13,13 @@ from typing import Annotated, Any
 from gpukit.api.session import Session
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.export import write_book, write_table
-from gpukit.cli.graph import FormatOption
+from gpukit.cli.files.export import write_book, write_table
+from gpukit.cli.graph.commands import FormatOption
 from gpukit.cli.meanings import explained
-from gpukit.cli.merit_common import read_costs
+from gpukit.cli.merit.common import read_costs
 from gpukit.cli.options import argument, option
-from gpukit.cli.steps import Steps
-from gpukit.cli.vertices import vertex_list
+from gpukit.cli.vertices.read import vertex_list
+from gpukit.cli.workflow.steps import Steps
 from gpukit.errors import InputError, UsageError
 from gpukit.files import missing, write_text
 from gpukit.graph.lines import quoted
@@ -107,7 +107,7 @@ def answer(run: Run, file: Path, folder: Path, asked: Questions, imported: Impor
     said += ["--seed", str(run.seed)] * bool(run.seed and not is_graph)
     steps = Steps(folder, run, 8 - is_graph + (asked.exclude is not None))
     if is_graph:
-        from gpukit.cli.graph_common import graph_facts
+        from gpukit.cli.graph.common import graph_facts
 
         facts, path = graph_facts(file), str(file)
     else:

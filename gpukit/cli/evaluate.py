@@ -12,7 +12,7 @@ from gpukit.api.spread import RUNS, cascades, measure
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.options import GraphArgument, MetricsOption, TargetsOption, argument, option
-from gpukit.cli.vertices import content_of, is_vertex_id, listed_vertices, vertex_list, vertex_weights
+from gpukit.cli.vertices.read import content_of, is_vertex_id, listed_vertices, vertex_list, vertex_weights
 from gpukit.errors import ComparisonFailed, InputError, UsageError
 from gpukit.files import missing
 from gpukit.parameters.option import Option

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from gpukit.artifacts import read, read_graph
-from gpukit.cli import steps
 from gpukit.cli.app import main
+from gpukit.cli.workflow import steps
 
 pytestmark = pytest.mark.long
 

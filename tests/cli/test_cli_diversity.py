@@ -12,7 +12,7 @@ import gpukit as gk
 from gpukit.artifacts import read, write_graph
 from gpukit.artifacts.verify import verify
 from gpukit.cli.app import main
-from gpukit.cli.diversity_gather import found_lines
+from gpukit.cli.diversity.gather import found_lines
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
 

@@ -14,9 +14,9 @@ import typer
 from typer.main import get_command
 
 import gpukit as gk
-from gpukit.cli import configuration
 from gpukit.cli.command import with_run
 from gpukit.cli.common import Run
+from gpukit.cli.workflow import configuration
 from gpukit.errors import BadValue, InputError, UsageError, WrongType
 from gpukit.parameters import diversity, gim, graph, imgpu, kpar, merit
 from gpukit.parameters.option import ABLATIONS, Option, Parameters, Seed, declared, length_of, parameter

@@ -23,8 +23,8 @@ pytest.importorskip("uvicorn")
 pytest.importorskip("prometheus_client")
 pyarrow = pytest.importorskip("pyarrow")
 
-from gpukit.cli import serve_app  # noqa: E402
-from gpukit.cli.serve_app import ARROW, Limits, Served, Service  # noqa: E402
+from gpukit.cli.kpar import serve_app  # noqa: E402
+from gpukit.cli.kpar.serve_app import ARROW, Limits, Served, Service  # noqa: E402
 
 
 @pytest.fixture(scope="module")

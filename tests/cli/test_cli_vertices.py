@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gpukit.artifacts import read, read_header
-from gpukit.cli.vertices import in_units, number, text_lines, words_of
+from gpukit.cli.vertices.read import in_units, number, text_lines, words_of
 from gpukit.errors import InputError, UsageError
 
 

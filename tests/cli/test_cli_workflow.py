@@ -15,7 +15,8 @@ import pytest
 import yaml
 
 from gpukit import __version__
-from gpukit.cli import demo, workflow
+from gpukit.cli.workflow import commands as workflow
+from gpukit.cli.workflow import demo
 from gpukit.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -262,7 +263,8 @@ def test_a_step_that_fails_says_why(tmp_path):
 def test_an_interrupt_ends_the_jobs_too(tmp_path):
     (tmp_path / "Snakefile").write_text(STEPS % "touch began; sleep 60; touch {output}")
     code = (
-        f"from gpukit.cli import demo; from pathlib import Path; demo.run_snakemake(Path({str(tmp_path)!r}), ['-c1'])"
+        "from gpukit.cli.workflow import demo; from pathlib import Path; "
+        f"demo.run_snakemake(Path({str(tmp_path)!r}), ['-c1'])"
     )
     quiet = subprocess.DEVNULL
     with subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stderr=quiet, start_new_session=True) as process:

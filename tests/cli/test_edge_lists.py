@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from gpukit.cli.edge_lists import digest_of
+from gpukit.cli.graph.edge_lists import digest_of
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def sha256(text):
 
 def test_a_stamp_spares_reading_until_the_file_changes(edges, monkeypatch):
     stamp = edges.with_name(".stamp")
-    monkeypatch.setattr("gpukit.cli.edge_lists.AGE_NS", -1)
+    monkeypatch.setattr("gpukit.cli.graph.edge_lists.AGE_NS", -1)
     assert digest_of(edges, stamp) == sha256("1 2\n")
     stamp.write_text(stamp.read_text().replace(sha256("1 2\n"), "kept"))
     assert digest_of(edges, stamp) == "kept"
@@ -38,7 +38,7 @@ def test_a_damaged_stamp_is_none(edges, kept):
 
 
 def test_a_file_that_was_just_written_gets_no_stamp(edges, monkeypatch):
-    monkeypatch.setattr("gpukit.cli.edge_lists.AGE_NS", 3600 * 10**9)
+    monkeypatch.setattr("gpukit.cli.graph.edge_lists.AGE_NS", 3600 * 10**9)
     assert digest_of(edges, edges.with_name(".stamp")) == sha256("1 2\n")
     assert not edges.with_name(".stamp").exists()
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gpukit.cli.config_graphs import words
-from gpukit.cli.graph_sizes import Size, size_of
+from gpukit.cli.workflow.config_graphs import words
+from gpukit.cli.workflow.graph_sizes import Size, size_of
 from gpukit.graph.memory import UNEQUAL_BYTES
 
 BASE = {"generate": "", "fetch": "", "edges": "", "undirected": False}

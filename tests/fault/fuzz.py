@@ -92,7 +92,7 @@ def cover(name: str, budget_s: float, folder: Path) -> None:
     import atheris
 
     with atheris.instrument_imports(include=["gpukit"]):
-        import gpukit.cli.vertices
+        import gpukit.cli.vertices.read
         import gpukit.graph.read.formats  # noqa: F401
     strategy, check = FUZZERS[name](folder)
     test = settings(database=None, deadline=None, suppress_health_check=list(HealthCheck))(given(strategy)(check))

@@ -280,7 +280,7 @@ def plain_ids(words: list[str]) -> list[int]:
 
 
 def _vertices(folder: Path, option: str, none: bool) -> tuple[Any, Any]:
-    from gpukit.cli.vertices import vertex_list
+    from gpukit.cli.vertices.read import vertex_list
 
     graph, path = people(), folder / "vertices"
     word = st.one_of(st.integers(95, 145).map(str), WORDS)
@@ -319,7 +319,7 @@ def seeds(folder: Path) -> tuple[Any, Any]:
 
 def costs(folder: Path) -> tuple[Any, Any]:
     """Return the fuzzer of cost files; vertices that these do not name cost what is usual."""
-    from gpukit.cli.vertices import vertex_numbers
+    from gpukit.cli.vertices.read import vertex_numbers
 
     graph, path = people(), folder / "costs"
     low, high = Decimal("0.000001"), Decimal("2147.483647")
@@ -360,7 +360,7 @@ def costs(folder: Path) -> tuple[Any, Any]:
 def sources(folder: Path) -> tuple[Any, Any]:
     """Return the fuzzer of files of sources: a query a line, of words ID or ID:WEIGHT."""
     from gpukit.cli.options import Queries
-    from gpukit.cli.vertices import read_sources
+    from gpukit.cli.vertices.read import read_sources
 
     graph, path = people(), folder / "sources"
     weighted = st.tuples(st.integers(98, 141), st.integers(0, 10)).map("%d:%d".__mod__)

@@ -9,7 +9,7 @@ import pytest
 
 from gpukit.artifacts import write_metrics, write_seeds
 from gpukit.cli.app import main
-from gpukit.cli.report import labelled
+from gpukit.cli.workflow.report import labelled
 from gpukit.errors import InputError, UsageError
 from gpukit.report.gim import plot_runtime, plot_spread
 from gpukit.report.page import write_page

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from gpukit.cli.vertex_words import with_quotes
+from gpukit.cli.vertices.names import with_quotes
 from gpukit.graph.labels import Labels
 from gpukit.graph.lines import split
 

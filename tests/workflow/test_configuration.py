@@ -15,7 +15,7 @@ import yaml
 from packaging.requirements import Requirement
 
 from gpukit import __version__
-from gpukit.cli.configuration import check_configuration
+from gpukit.cli.workflow.configuration import check_configuration
 from gpukit.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gpukit.cli import config_graphs
-from gpukit.cli.config_file import check_file
-from gpukit.cli.configuration import check_configuration
+from gpukit.cli.workflow import config_graphs
+from gpukit.cli.workflow.config_file import check_file
+from gpukit.cli.workflow.configuration import check_configuration
 from gpukit.errors import GpukitError
 from gpukit.papers.cli.configuration import check_paper
 

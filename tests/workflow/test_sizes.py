@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gpukit.cli import configuration
-from gpukit.cli.configuration import check_configuration
+from gpukit.cli.workflow import configuration
+from gpukit.cli.workflow.configuration import check_configuration
 from gpukit.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import yaml
 
-from gpukit.cli.config_graphs import command_options, words
+from gpukit.cli.workflow.config_graphs import command_options, words
 from gpukit.graph import generators
 
 PAPERS = Path(__file__).parents[2] / "config/paper"

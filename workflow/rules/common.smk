@@ -7,9 +7,9 @@ from functools import cache
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
-from gpukit.cli.config_graphs import find_file, lacking
-from gpukit.cli.configuration import options_of, vertices_of
-from gpukit.cli.graph_sizes import size_of
+from gpukit.cli.workflow.config_graphs import find_file, lacking
+from gpukit.cli.workflow.configuration import options_of, vertices_of
+from gpukit.cli.workflow.graph_sizes import size_of
 from gpukit.device.select import detect, package_problem
 
 PAPER = config["paper"]

@@ -1,6 +1,6 @@
 # What jobs are made of, and options that follow from their wildcards.
-from gpukit.cli.config_graphs import find_edges
-from gpukit.cli.edge_lists import digest_of, is_made_of
+from gpukit.cli.workflow.config_graphs import find_edges
+from gpukit.cli.graph.edge_lists import digest_of, is_made_of
 
 GRAPH_FOLDER = Path(config["results"]) / "graphs"
 

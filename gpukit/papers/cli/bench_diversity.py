@@ -5,7 +5,7 @@ from typing import Annotated
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.options import GraphsArgument, Kept, RepeatOption, UndirectedOption, option
-from gpukit.cli.vertices import number
+from gpukit.cli.vertices.read import number
 from gpukit.errors import UsageError
 from gpukit.papers.cli.bench_record import Record, each_graph, milliseconds
 from gpukit.parameters.diversity import USUAL_T, Length

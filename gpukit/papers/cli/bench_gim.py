@@ -7,7 +7,7 @@ from gpukit.cli import options
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.options import option
-from gpukit.cli.vertices import number
+from gpukit.cli.vertices.read import number
 from gpukit.errors import InputError, UsageError
 from gpukit.papers.cli.bench_record import Record, each_graph, milliseconds
 from gpukit.parameters.gim import Sets

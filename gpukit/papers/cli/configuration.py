@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from gpukit.cli.config_graphs import OWN_OPTIONS, command_options, words
-from gpukit.cli.configuration import NAME
+from gpukit.cli.workflow.config_graphs import OWN_OPTIONS, command_options, words
+from gpukit.cli.workflow.configuration import NAME
 from gpukit.errors import InputError
 from gpukit.papers.report.items import DENSITY, ITEMS
 from gpukit.wording import facing
@@ -18,7 +18,7 @@ def check_paper(config: Mapping[str, Any]) -> None:
     Parameters
     ----------
     config : mapping
-        A configuration that :func:`gpukit.cli.configuration.check_configuration` has checked, of a paper.
+        A configuration that :func:`gpukit.cli.workflow.configuration.check_configuration` has checked, of a paper.
 
     Raises
     ------

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from gpukit.api import needs
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.diversity import Search, find
+from gpukit.cli.diversity.commands import Search, find
 from gpukit.cli.options import GraphArgument
 from gpukit.papers.cli.options import ablation
 from gpukit.parameters.diversity import Params

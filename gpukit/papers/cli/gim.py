@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from gpukit.api import needs
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.gim import Limits, find
-from gpukit.cli.gim_common import need_edges
-from gpukit.cli.gim_shards import Range, draw
+from gpukit.cli.gim.commands import Limits, find
+from gpukit.cli.gim.common import need_edges
+from gpukit.cli.gim.shards import Range, draw
 from gpukit.cli.options import GraphArgument, RoundSeedsOption
 from gpukit.errors import UsageError
 from gpukit.graph.tiny import one_edge

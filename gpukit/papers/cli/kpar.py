@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from gpukit.api import needs
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.kpar import IndexOptions, Query, ask, build
+from gpukit.cli.kpar.commands import IndexOptions, Query, ask, build
 from gpukit.cli.options import GraphArgument, Queries
 from gpukit.errors import UsageError
 from gpukit.papers.cli.kpar_baseline import baseline

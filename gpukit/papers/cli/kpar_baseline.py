@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.kpar_common import RepeatOption, finish, read_queries, timed
+from gpukit.cli.kpar.common import RepeatOption, finish, read_queries, timed
 from gpukit.cli.options import AnswersOption, GraphArgument, Queries, option
 from gpukit.errors import DeviceError
 from gpukit.graph.tiny import one_edge

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from gpukit.api import needs
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.merit import Simulated, Step, begin, play, proceed
+from gpukit.cli.merit.commands import Simulated, Step, begin, play, proceed
 from gpukit.cli.options import CostsOption, GraphArgument
 from gpukit.papers.cli.merit_once import once
 from gpukit.papers.cli.options import ablation, check_groups

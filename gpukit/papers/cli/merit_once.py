@@ -4,7 +4,7 @@ from typing import Any
 
 from gpukit.cli.command import with_run
 from gpukit.cli.common import Run
-from gpukit.cli.merit_common import read_asked
+from gpukit.cli.merit.common import read_asked
 from gpukit.cli.options import CostsOption, GraphArgument
 from gpukit.parameters.merit import Eta, Params
 from gpukit.parameters.spread import ModelParameter

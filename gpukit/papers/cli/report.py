@@ -5,7 +5,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from gpukit.cli.command import group, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.options import argument, option
-from gpukit.cli.report import DegreesOption, Page, RecordsArgument, TablesOption, TsvOption, collect, read_tables, show
+from gpukit.cli.workflow.report import (
+    DegreesOption,
+    Page,
+    RecordsArgument,
+    TablesOption,
+    TsvOption,
+    collect,
+    read_tables,
+    show,
+)
 from gpukit.errors import UsageError
 from gpukit.papers.report import claims as judging
 from gpukit.papers.report import rebuild

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from gpukit.cli.command import group, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.graph_common import write_graph_file
+from gpukit.cli.graph.common import write_graph_file
 from gpukit.cli.options import CompressOption, option
 from gpukit.errors import UsageError
 from gpukit.parameters.graph import BothWays, Transpose, Weights

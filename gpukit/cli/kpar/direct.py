@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpukit.api.pagerank_direct import REASON, answer_directly
 from gpukit.cli.common import Run
-from gpukit.cli.kpar_common import explained, finish
+from gpukit.cli.kpar.common import explained, finish
 from gpukit.errors import UsageError
 from gpukit.parameters.kpar import Params
 

@@ -11,9 +11,9 @@ from gpukit.api.seeds import MEMBERS_PER_SET, in_weights, known_of, record_of
 from gpukit.cli import options
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.gim_common import need_edges, summary_of
+from gpukit.cli.gim.common import need_edges, summary_of
 from gpukit.cli.options import option
-from gpukit.cli.vertices import vertex_weights
+from gpukit.cli.vertices.read import vertex_weights
 from gpukit.errors import UsageError
 from gpukit.parameters.spread import ModelParameter, Rounds
 

@@ -10,9 +10,9 @@ from gpukit.api.diversity_index import make_index, read_index, use_index
 from gpukit.api.parts import part_of
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.diversity_gather import found_lines, gather
+from gpukit.cli.diversity.gather import found_lines, gather
 from gpukit.cli.options import CompressOption, GraphArgument, PartOption, UndirectedOption, option
-from gpukit.cli.vertices import vertex_list
+from gpukit.cli.vertices.read import vertex_list
 from gpukit.errors import UsageError
 from gpukit.parameters.diversity import USUAL_T, Length, Params
 from gpukit.parameters.option import length_of

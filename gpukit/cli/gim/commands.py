@@ -10,11 +10,11 @@ from gpukit.api.seeds import budget_units, default_costs, maximise, record_of
 from gpukit.cli import options
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.gim_common import need_edges, summary_of
-from gpukit.cli.gim_shards import sample, select
-from gpukit.cli.gim_sweep import read_under, sweep
+from gpukit.cli.gim.common import need_edges, summary_of
+from gpukit.cli.gim.shards import sample, select
+from gpukit.cli.gim.sweep import read_under, sweep
 from gpukit.cli.options import option
-from gpukit.cli.vertices import vertex_costs, vertex_list, vertex_weights
+from gpukit.cli.vertices.read import vertex_costs, vertex_list, vertex_weights
 from gpukit.graph.tiny import one_edge
 from gpukit.parameters.gim import Params, check_limits
 

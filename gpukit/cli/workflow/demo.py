@@ -16,7 +16,7 @@ from gpukit.cli.ask import Questions, answer
 from gpukit.cli.command import with_run
 from gpukit.cli.common import Run
 from gpukit.cli.options import argument, option
-from gpukit.cli.workflow import source_of, write_workflow
+from gpukit.cli.workflow.commands import source_of, write_workflow
 from gpukit.device.select import available_threads
 from gpukit.errors import InputError, UsageError
 from gpukit.files import write_text

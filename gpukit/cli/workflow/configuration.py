@@ -17,9 +17,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from gpukit.cli.config_file import check_file as check_source
-from gpukit.cli.config_file import check_size
-from gpukit.cli.config_graphs import (
+from gpukit.cli.workflow.config_file import check_file as check_source
+from gpukit.cli.workflow.config_file import check_size
+from gpukit.cli.workflow.config_graphs import (
     check_file,
     check_origin,
     check_weights,

@@ -8,7 +8,7 @@ from gpukit.api.everybody import KIND, write_all
 from gpukit.api.parts import part_of
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.kpar_common import read_index
+from gpukit.cli.kpar.common import read_index
 from gpukit.cli.options import ForceOption, GraphArgument, IndexOption, PartOption, option
 from gpukit.parameters.kpar import USUAL_K, Length, StopParameter
 from gpukit.parameters.option import length_of

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gpukit.cli.config_graphs import command_options, find_edges, words
+from gpukit.cli.workflow.config_graphs import command_options, find_edges, words
 
 LINE_BYTES = {".gz": 3, "": 4}
 """The fewest bytes of a line of an edge list, by the end of its name; packed ones have less."""

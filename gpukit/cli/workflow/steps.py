@@ -13,7 +13,7 @@ from typing import Any
 from gpukit import __version__
 from gpukit.cli.batch import run_command
 from gpukit.cli.common import Run
-from gpukit.cli.edge_lists import digest_of
+from gpukit.cli.graph.edge_lists import digest_of
 from gpukit.errors import UsageError
 from gpukit.files import write_text
 

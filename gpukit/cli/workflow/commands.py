@@ -35,7 +35,7 @@ PARTS = (
 """Files and folders of the workflow; the Snakefile last, so that a folder that has it has all."""
 
 # A wheel carries them inside the package; a checkout has them at its root.
-_PACKAGE = Path(__file__).resolve().parents[1]
+_PACKAGE = Path(__file__).resolve().parents[2]
 _CARRIED = {"data": _PACKAGE / "datasets/data"}
 REPOSITORY = "https://github.com/gpukit/gpukit/blob/main/"
 MADE = ".gpukit-workflow.json"

@@ -16,15 +16,15 @@ from gpukit.api.parts import part_of
 from gpukit.cli import options
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.kpar_all import everybody
-from gpukit.cli.kpar_common import RepeatOption, check_fit, explained, finish, read_index, read_queries, timed
-from gpukit.cli.kpar_direct import answer_truly, asked_params, query_without_index
-from gpukit.cli.kpar_gather import gather
-from gpukit.cli.kpar_serve import serve
-from gpukit.cli.kpar_truth import truth
-from gpukit.cli.kpar_update import read_sizes, update
+from gpukit.cli.kpar.common import RepeatOption, check_fit, explained, finish, read_index, read_queries, timed
+from gpukit.cli.kpar.direct import answer_truly, asked_params, query_without_index
+from gpukit.cli.kpar.everybody import everybody
+from gpukit.cli.kpar.gather import gather
+from gpukit.cli.kpar.serve import serve
+from gpukit.cli.kpar.truth import truth
+from gpukit.cli.kpar.update import read_sizes, update
 from gpukit.cli.options import option
-from gpukit.cli.vertices import vertex_list
+from gpukit.cli.vertices.read import vertex_list
 from gpukit.errors import InputError, UsageError
 from gpukit.parameters.kpar import USUAL_K, DepthParameter, Memory, Params
 from gpukit.parameters.option import Option, length_of

@@ -9,8 +9,8 @@ from gpukit.api.pagerank_update import NONE_LISTED, Follower, Listed, listed, no
 from gpukit.cli import options
 from gpukit.cli.command import with_run
 from gpukit.cli.common import Run
-from gpukit.cli.graph_common import put_graph
-from gpukit.cli.kpar_common import check_fit
+from gpukit.cli.graph.common import put_graph
+from gpukit.cli.kpar.common import check_fit
 from gpukit.cli.options import option
 from gpukit.errors import InputError, UsageError
 
@@ -134,7 +134,7 @@ def _read_edges(run: Run, graph: "csr.Graph", path: Path | None, name: str, weig
 
 def _read_vertices(run: Run, graph: "csr.Graph", path: Path | None, name: str) -> list[Any]:
     """Return the vertices that a file names, none where there is no file."""
-    from gpukit.cli.vertices import names_in, read_once
+    from gpukit.cli.vertices.read import names_in, read_once
 
     named = [] if path is None else names_in(path, read_once(path, name, run.inputs), graph)
     return [one for _, one in named]

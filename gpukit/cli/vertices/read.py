@@ -3,7 +3,7 @@
 Every file that names vertices is text in UTF-8 with lines that end with LF or CR LF; ``#`` starts a comment, and words
 stand between blanks, tabs or commas. Vertices of a graph with labels are named by these: blanks belong to them, commas
 stand between them, quotes are as in CSV, and a comment has a line of its own. Where a vertex stands alone in a line the
-file may be a table, too (:mod:`gpukit.cli.vertex_tables`).
+file may be a table, too (:mod:`gpukit.cli.vertices.tables`).
 """
 
 import hashlib
@@ -28,8 +28,8 @@ from gpukit.api.vertices import (
     source_weight,
 )
 from gpukit.cli.options import Queries
-from gpukit.cli.vertex_tables import COLUMN, as_text, column
-from gpukit.cli.vertex_words import with_quotes
+from gpukit.cli.vertices.names import with_quotes
+from gpukit.cli.vertices.tables import COLUMN, as_text, column
 from gpukit.errors import InputError, UsageError
 from gpukit.files import missing
 from gpukit.graph.lines import NUMBER, split

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gpukit.api.campaign_run import checked, priced
 from gpukit.api.session import Session
 from gpukit.cli.common import Run
-from gpukit.cli.vertices import vertex_costs
+from gpukit.cli.vertices.read import vertex_costs
 from gpukit.errors import UsageError
 from gpukit.parameters.merit import Params
 

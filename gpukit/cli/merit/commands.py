@@ -11,10 +11,10 @@ from gpukit.api import needs
 from gpukit.api.campaign_run import Worlds, check_free, record_of, simulate, tell_of_first, use_device
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run, cut_list
-from gpukit.cli.merit_common import read_asked
+from gpukit.cli.merit.common import read_asked
 from gpukit.cli.options import CostsOption, GraphArgument, argument, option
 from gpukit.cli.outputs import check_out
-from gpukit.cli.vertices import named_vertices, read_once, text_lines, vertex_list, vertices_in
+from gpukit.cli.vertices.read import named_vertices, read_once, text_lines, vertex_list, vertices_in
 from gpukit.errors import UsageError
 from gpukit.graph.lines import quoted
 from gpukit.parameters.merit import Params

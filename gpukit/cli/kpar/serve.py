@@ -74,7 +74,7 @@ def serve(run: Run, graph_file: GraphArgument, index_file: IndexOption, asked: S
         follower = _follower(graph_file, index_file, device.threads) if asked.updatable else None
         engine = Engine(device, files.on(device), refine=asked.depth == "refined")
     with run.phase("load"):
-        from gpukit.cli.serve_app import Limits, Served, Service, as_arrow
+        from gpukit.cli.kpar.serve_app import Limits, Served, Service, as_arrow
 
         found = engine.answer(Sources.single([0]), min(10, graph.n))
         engine.answer(Sources.single([0]), 1, [0])  # has code of its own

@@ -9,8 +9,8 @@ import typer
 from gpukit.api.edges import import_edges, seed_of
 from gpukit.cli.command import with_run
 from gpukit.cli.common import Run, print_json, print_table
-from gpukit.cli.generate import generate
-from gpukit.cli.graph_common import graph_facts, show_estimate, shown, write_graph_file
+from gpukit.cli.graph.common import graph_facts, show_estimate, shown, write_graph_file
+from gpukit.cli.graph.generate import generate
 from gpukit.cli.options import (
     CompressOption,
     argument,

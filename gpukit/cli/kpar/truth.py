@@ -4,7 +4,7 @@ from typing import Annotated
 
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.kpar_common import finish, read_queries
+from gpukit.cli.kpar.common import finish, read_queries
 from gpukit.cli.options import AnswersOption, GraphArgument, Queries
 from gpukit.errors import DeviceError
 from gpukit.parameters.kpar import Params

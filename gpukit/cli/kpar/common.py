@@ -10,7 +10,7 @@ from gpukit.api.pagerank_index import index_of
 from gpukit.api.results import another_graph
 from gpukit.cli.common import Run, cut_list
 from gpukit.cli.options import Queries, option
-from gpukit.cli.vertices import read_sources
+from gpukit.cli.vertices.read import read_sources
 from gpukit.errors import InputError
 from gpukit.graph.lines import quoted, source_words
 from gpukit.parameters.kpar import USUAL_K

@@ -1,0 +1,1 @@
+"""``gpukit graph``."""

@@ -1,0 +1,1 @@
+"""Vertices that people name, on the command line or in files."""

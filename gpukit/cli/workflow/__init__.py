@@ -1,0 +1,1 @@
+"""The Snakemake workflow: its folder, its configuration, the demo and the report."""
