@@ -8,6 +8,7 @@ is written after each system.
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -60,7 +61,7 @@ def main() -> int:
     runs: list[dict[str, Any]] = []
     record = {
         "benchmark": "over-gpus",
-        "command": command_line("python benchmarks/over_gpus.py", sys.argv[1:]),
+        "command": command_line("python benchmarks/over_gpus.py", [re.sub("=.*/", "=", word) for word in sys.argv[1:]]),
         "device": choose("cuda", asked.gpus).record(),
         "versions": versions(),
         "runs": runs,
