@@ -144,7 +144,8 @@ schema: $(VENV)/.stamp-dev
 
 # What is pinned stays as it is; `rm requirements.lock` first takes the newest of all.
 lock:
-	uv pip compile -q --universal --python-version 3.11 --extra dev --extra cuda13 --extra slurm \
+	uv pip compile -q --universal --python-version 3.11 --group dev \
+	  --extra all --extra build-kernels --extra cuda13 --extra slurm \
 	  --no-annotate --no-emit-package gpukit --custom-compile-command 'make lock' -o requirements.lock pyproject.toml
 
 # Hours: RECORD adds the counts to those of other sittings.
@@ -172,13 +173,18 @@ $(VENV)/.stamp-demo: pyproject.toml requirements.lock | $(BIN)/python
 	$(PIP) -e '.[workflow]'
 	@touch $@
 
+# Dependency groups need pip 25.1, and Python 3.11 brings an older one.
 $(VENV)/.stamp-dev: pyproject.toml requirements.lock | $(BIN)/python
-	$(PIP) -e '.[dev]'
+	$(PIP) 'pip>=25.1'
+	$(PIP) -e '.[all,build-kernels]' --group dev
 	@touch $@ $(VENV)/.stamp-demo
 
+COMMA := ,
+
 $(VENV)/.stamp-gpu: pyproject.toml requirements.lock | $(BIN)/python
+	$(PIP) 'pip>=25.1'
 	sed $(if $(filter cuda12,$(CUDA)),'/^cuda-bindings\|^cuda-toolkit\|^nvidia-/d','') requirements.lock > $(VENV)/gpu.lock
-	$(PIP:requirements.lock=$(VENV)/gpu.lock) -e '.[$(if $(filter cuda13,$(CUDA)),dev,tests),$(CUDA)]'
+	$(PIP:requirements.lock=$(VENV)/gpu.lock) -e '.[all$(if $(filter cuda13,$(CUDA)),$(COMMA)build-kernels),$(CUDA)]' --group dev
 	@touch $@ $(VENV)/.stamp-dev $(VENV)/.stamp-demo
 
 # The CUDA extra that gpu-test installs: cuda13, with the compiler, or cuda12, of which the lock knows no versions: that one

@@ -23,7 +23,7 @@ def test_doctor_says_which_extra_brings_what_is_missing(monkeypatch: pytest.Monk
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     for package, extra in doctor.EXTRAS.items():
         assert any(re.match(rf"{package}(?![\w-])", one) for one in extras[extra]), package
-    assert extras.keys() - {"slurm", "docs", "tests", "dev"} == {*doctor.EXTRAS.values()}
+    assert extras.keys() - {"slurm", "all"} == {*doctor.EXTRAS.values()}
 
 
 def test_of_several_commands_in_a_process_the_device_is_said_once(tmp_path: Path, capsys) -> None:

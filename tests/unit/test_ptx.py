@@ -111,7 +111,7 @@ def _name(path: Path) -> str:
 @pytest.fixture(scope="module")
 def compilers() -> Iterator[dict[str, subprocess.Popen]]:
     """Start one compiling process a module."""
-    pytest.importorskip("cuda.bindings", reason="needs numba-cuda with its compilers (pip install gpukit[dev])")
+    pytest.importorskip("cuda.bindings", reason="needs the compilers (pip install gpukit[build-kernels])")
     if simulated():
         pytest.skip("the simulator replaces the compiler")
     started = {}

@@ -217,8 +217,10 @@ def test_the_conda_recipe_asks_for_what_the_package_asks_for():
 
 def test_the_lock_file_is_within_the_ranges():
     """`make lock` renews it; pip refuses to install what is not."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    for one in [*project["dependencies"], *chain.from_iterable(project["optional-dependencies"].values())]:
+    read = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    project, groups = read["project"], read["dependency-groups"]
+    listed = chain.from_iterable([*project["optional-dependencies"].values(), *groups.values()])
+    for one in [*project["dependencies"], *(one for one in listed if isinstance(one, str))]:  # else a group in a group
         asked = Requirement(one)
         if asked.name in pins() and not one.startswith("cuda-"):  # those of CUDA 12 are not in it
             assert asked.specifier.contains(pins()[asked.name]), one
