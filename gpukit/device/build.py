@@ -10,13 +10,17 @@ bytes.
 
 import argparse
 import importlib
+import importlib.metadata
+import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
+import zipfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -29,6 +33,12 @@ ROOT = Path(__file__).parents[1]
 
 NAMES = {**{name_of(one): one for one in ARCHITECTURES}, PORTABLE: ARCHITECTURES[0]}
 """The compute capability of each archive."""
+
+COMPILERS = ("llvmlite", "numba", "numba-cuda", "nvidia-cuda-runtime", "nvidia-nvjitlink", "nvidia-nvvm")
+"""Packages whose version can change the code of a kernel: each compiles, links, or has functions that kernels call."""
+
+COMPILED_BY = "compilers.json"
+"""File of an archive: pairs of a package and its version, of all that compiled its kernels."""
 
 _numbers = count()
 
@@ -149,6 +159,16 @@ def fit(path: Path, keys: set[str]) -> dict[str, Any]:
     return {"architecture": path.stem, "kernels": len(found), "fit": len(found & keys)}
 
 
+def compilers(path: Path | None = None) -> set[tuple[str, str]]:
+    """Return the packages that compile here and their versions, or those that compiled an archive as far as it says."""
+    if path is None:
+        here = {one.name: one.version for one in importlib.metadata.distributions()}
+        return {(one, here[one]) for one in COMPILERS if one in here}
+    with suppress(*store.DAMAGE), zipfile.ZipFile(path) as file:
+        return {(name, version) for name, version in json.loads(file.read(COMPILED_BY))}
+    return set()
+
+
 def build(architectures: Sequence[str], folder: Path, only: str = "", jobs: int | None = None) -> None:
     """Write the archives of these architectures; kernels that fit the sources are taken from existing archives.
 
@@ -199,12 +219,16 @@ def build(architectures: Sequence[str], folder: Path, only: str = "", jobs: int 
         parts = [one.result() for one in begun if not one.exception()]
         for one in architectures:
             described, codes = dict[str, Any](), dict[str, bytes]()
+            made_by = compilers() if parts else set()
             for place in (folder, *parts):
                 if store.keys(path := store.archive(place, one)):
+                    made_by |= compilers(path)
                     for whole, more in zip((described, codes), store.contents(path), strict=True):
                         whole.update({key: more[key] for key in more.keys() & asked})
-            library = {RUNTIME: Path(runtime()).read_bytes()} if one == PORTABLE else None
-            store.write(store.archive(folder, one), described, codes, library)
+            more = {COMPILED_BY: json.dumps(sorted(made_by)).encode()}
+            if one == PORTABLE:
+                more[RUNTIME] = Path(runtime()).read_bytes()
+            store.write(store.archive(folder, one), described, codes, more)
         if failed:
             raise failed[0]
 

@@ -1,5 +1,7 @@
 """The wheel: what it carries, and that all of it works where there is no checkout."""
 
+import hashlib
+import json
 import os
 import re
 import subprocess
@@ -68,6 +70,21 @@ def test_it_carries_the_workflow_and_the_data_and_no_tests(wheel):
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"gpukit", "snakemake_logger_plugin_gpukit"}
     assert not [name for name in names if "__pycache__" in name or name.endswith(".pyc") or "/tests/" in name]
     assert wheel.stat().st_size < 15_000_000
+
+
+def test_it_lists_the_data_sets_that_it_carries(wheel):
+    """With their sources, and digests of the files as they are in the wheel."""
+    with zipfile.ZipFile(wheel) as file:
+        listed = json.loads(file.read(f"gpukit-{__version__}.dist-info/sboms/gpukit.cdx.json"))
+        parts = {one["bom-ref"]: one for one in listed["components"] if one["type"] in ("data", "file")}
+        assert listed["bomFormat"] == "CycloneDX" and set(listed["dependencies"][0]["dependsOn"]) == parts.keys()
+        places = {one["properties"][0]["value"]: one["hashes"][0]["content"] for one in parts.values()}
+        assert all(hashlib.sha256(file.read(place)).hexdigest() == digest for place, digest in places.items())
+        carried = re.compile(r"gpukit/(datasets/data/.*\.(gz|xz)|kernels/.*\.zip)")
+        assert {name for name in file.namelist() if carried.fullmatch(name)} == places.keys()
+    assert {"type": "website", "url": "https://snap.stanford.edu/data/wiki-Vote.html"} in (
+        parts["data/wiki-Vote.txt.gz"]["externalReferences"]
+    )
 
 
 def test_links_of_its_page_lead_into_the_repository(wheel):

@@ -1,11 +1,13 @@
 """Kernels of GPUs without a GPU: keys, archives, where code is found, and what is compiled where there is none."""
 
+import hashlib
 import importlib
 import importlib.util
 import json
 import os
 import subprocess
 import sys
+import types
 import zipfile
 from pathlib import Path
 
@@ -147,6 +149,7 @@ for module in build.modules():
 def test_a_process_that_launches_kernels_has_no_compiler() -> None:
     code = """
 import sys
+import types
 from gpukit.device import build, launch
 for module in build.modules():
     build.signatures_of(module)
@@ -313,13 +316,17 @@ def hook(tmp_path, monkeypatch):
             return subprocess.CompletedProcess(command, code)
 
         monkeypatch.setattr(module.subprocess, "run", call)
-        one, added = object.__new__(module.Kernels), {"force_include": {}}
+        one, added = object.__new__(module.Kernels), {"force_include": {}, "sbom_files": []}
         monkeypatch.setattr(module.Kernels, "root", str(tmp_path), raising=False)
         monkeypatch.setattr(module.Kernels, "target_name", target, raising=False)
+        monkeypatch.setattr(module.Kernels, "metadata", types.SimpleNamespace(version="1.2.3"), raising=False)
         one.initialize(version, added)
+        run.listed = [json.loads(Path(each).read_text()) for each in added["sbom_files"]]
         return added["force_include"]
 
     run.calls, run.folder = calls, tmp_path / "gpukit/kernels"
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config/datasets.yaml").write_text("datasets: {}\n")
     return run
 
 
@@ -329,6 +336,28 @@ def test_a_wheel_takes_the_archives_that_are_there(hook, monkeypatch) -> None:
     (hook.folder / "sm_90.zip").write_bytes(b"")
     assert hook() == {str(hook.folder / "sm_90.zip"): "gpukit/kernels/sm_90.zip"}
     assert hook(version="editable") == hook(target="sdist") == {}
+
+
+def test_a_wheel_lists_the_compilers_that_its_archives_name(hook, monkeypatch) -> None:
+    """An archive that does not name them is listed as one of unknown compilers, also beside one that does."""
+    monkeypatch.delenv("GPUKIT_KERNELS", raising=False)
+    said = [("numba-cuda", "0.30.4"), ("nvidia-nvvm", "13.0.88")]
+    store.write(hook.folder / "sm_90.zip", {}, {}, {build.COMPILED_BY: json.dumps(said).encode()})
+    store.write(hook.folder / "sm_75.zip", {}, {})
+    assert build.compilers(hook.folder / "sm_90.zip") == set(said) and not build.compilers(hook.folder / "sm_75.zip")
+    hook()
+    (listed,) = hook.listed
+    assert listed["metadata"]["component"]["version"] == "1.2.3"
+    parts = {one["bom-ref"]: one for one in listed["components"]}
+    digest = hashlib.sha256((hook.folder / "sm_90.zip").read_bytes()).hexdigest()
+    assert parts["kernels/sm_90.zip"]["hashes"] == [{"alg": "SHA-256", "content": digest}]
+    assert {"name": "gpukit:compilers", "value": "unknown"} in parts["kernels/sm_75.zip"]["properties"]
+    needs = {one["ref"]: one["dependsOn"] for one in listed["dependencies"]}
+    assert needs["kernels/sm_90.zip"] == [f"pkg:pypi/{name}@{version}" for name, version in said]
+    assert needs["kernels/sm_75.zip"] == [] and set(needs["gpukit"]) == {"kernels/sm_75.zip", "kernels/sm_90.zip"}
+    compilers = {(parts[one]["name"], parts[one]["version"]) for one in needs["kernels/sm_90.zip"]}
+    assert compilers == set(said)
+    assert hook(version="editable") == {} and hook.listed == []
 
 
 def test_a_wheel_without_the_archives_that_are_asked_for_is_refused(hook, monkeypatch) -> None:
@@ -371,7 +400,8 @@ def test_only_modules_that_changed_are_compiled(monkeypatch, tmp_path) -> None:
     path, signatures = store.archive(tmp_path, "sm_90"), build.signatures_of(fitting)
     described = {store.key_of(one): store.described(one, Code("kept", False, b"")) for one in signatures}
     old = {"kernel": "gpukit.device.selftest_cuda.answer", "types": [], "entry": "old", "cooperative": False}
-    store.write(path, {**described, "old": old}, dict.fromkeys([*described, "old"], b"code"))
+    before = {build.COMPILED_BY: b'[["numba-cuda", "0.1"]]'}
+    store.write(path, {**described, "old": old}, dict.fromkeys([*described, "old"], b"code"), before)
 
     def compile_(command, **_):
         assert command[command.index("--module") + 1] == changed
@@ -383,6 +413,7 @@ def test_only_modules_that_changed_are_compiled(monkeypatch, tmp_path) -> None:
     build.build(["sm_90"], tmp_path)
     assert store.keys(path) == build.wanted() and "old" not in store.keys(path)
     assert {said["entry"] for said in store.contents(path)[0].values()} == {"kept", "new"}
+    assert build.compilers(path) == {("numba-cuda", "0.1")} | build.compilers() > {("numba-cuda", "0.1")}
 
 
 def test_modules_that_compile_are_kept_beside_one_that_does_not(monkeypatch, tmp_path) -> None:
