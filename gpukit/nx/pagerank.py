@@ -10,6 +10,7 @@ import numpy as np
 
 from gpukit.nx.graph import NodeRows
 
+_NETWORKX = tuple(map(int, nx.__version__.split(".")[:2]))
 _EDGES_OF_A_THREAD = 1 << 18
 """Edges that are worth a thread of their own."""
 
@@ -40,9 +41,10 @@ def pagerank(
         return {}
     weights = G.weights(weight)
     sums = np.diff(G.indptr).astype(np.float64) if weights is None else _row_sums(G, weights)
-    # As in NetworkX, a row whose weights add up to infinity counts like one without weights.
     part = np.divide(1.0, sums, out=np.zeros(n), where=sums != 0)
-    is_dangling = np.flatnonzero(part == 0)
+    # Before 3.7 NetworkX treats a row whose weights add up to infinity like one without weights; since then, its rank
+    # is lost.
+    is_dangling = np.flatnonzero((sums if _NETWORKX >= (3, 7) else part) == 0)
     in_indptr, in_indices, entries = G.incoming
     carried = np.empty(0)
     if weights is not None:

@@ -385,6 +385,7 @@ def test_what_the_builder_cannot_do_is_one_line(monkeypatch, tmp_path, capsys) -
 
 
 def test_an_archive_that_fits_is_not_made_again(monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr(store, "has_compiler", lambda: True)
     signatures = build.signatures_of("gpukit.graph.generators.quadrants_cuda")
     for one in signatures:
         archived(store.archive(tmp_path, "sm_90"), one, Code("name", False, b""))
@@ -395,6 +396,7 @@ def test_an_archive_that_fits_is_not_made_again(monkeypatch, tmp_path) -> None:
 
 
 def test_only_modules_that_changed_are_compiled(monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr(store, "has_compiler", lambda: True)
     fitting, changed = "gpukit.graph.generators.quadrants_cuda", "gpukit.device.selftest_cuda"
     monkeypatch.setattr(build, "modules", lambda: [fitting, changed])
     path, signatures = store.archive(tmp_path, "sm_90"), build.signatures_of(fitting)
@@ -417,6 +419,7 @@ def test_only_modules_that_changed_are_compiled(monkeypatch, tmp_path) -> None:
 
 
 def test_modules_that_compile_are_kept_beside_one_that_does_not(monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr(store, "has_compiler", lambda: True)
     good, bad = "gpukit.graph.generators.quadrants_cuda", "gpukit.device.selftest_cuda"
     monkeypatch.setattr(build, "modules", lambda: [good, bad])
 
