@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gpukit import pending
+from gpukit import pending, portable
 from gpukit.errors import InputError
 
 PathLike = str | os.PathLike[str]
@@ -22,7 +22,7 @@ _KINDS = {
     stat.S_IFBLK: "a device; name a regular file",
 }
 _unfinished: set[Path] = set()
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | portable.OPEN
 
 
 _ADDRESS = re.compile("(https?):/+")
@@ -216,5 +216,4 @@ def cache_folder(name: str, make: bool = False) -> Path | None:
         found = os.stat(folder, follow_symlinks=False)
     except (OSError, RuntimeError):
         return None
-    own = found.st_uid == os.geteuid() and found.st_mode & 0o170077 == 0o040000
-    return folder if own else None
+    return folder if portable.is_private(found) else None

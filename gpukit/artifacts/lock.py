@@ -7,19 +7,19 @@ Some network file systems have no flock. There, the process that creates the loc
 the file, and writes its identity into it.
 """
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from gpukit import portable
 from gpukit.errors import InputError
 from gpukit.files import NO_LOCKS, PathLike, reason
 
 NAME_BYTES = 240
 """Most bytes of the file's name in the lock's name, so that the latter fits any file system."""
 
-_FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+_FLAGS = os.O_RDWR | portable.OPEN
 
 
 @contextmanager
@@ -82,12 +82,12 @@ def _hold(descriptor: int, new: bool) -> None:
     """Hold a lock file: by flock, or else by the file itself if this process created it (``new``); raises OSError."""
     locked = True
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        portable.lock(descriptor)
     except OSError as error:
         if error.errno not in NO_LOCKS:
             raise
         locked = False
     if new and not locked:
-        os.write(descriptor, f" (process {os.getpid()} of {os.uname().nodename})".encode())
+        os.write(descriptor, f" (process {os.getpid()} of {portable.machine()[0]})".encode())
     elif (holder := os.read(descriptor, 200).decode(errors="replace")) or not locked:
         raise FileExistsError(holder)

@@ -15,7 +15,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from gpukit import __version__, pending
+from gpukit import __version__, pending, portable
 from gpukit.artifacts.artifact import Artifact, Header, canonical_json
 from gpukit.artifacts.bounds import BOUNDS
 from gpukit.artifacts.checks import BESIDE, CHECKS, check_descriptors
@@ -207,7 +207,7 @@ def _reserve(path: str, root: Mapping[str, Any], arrays: Mapping[str, np.ndarray
     texts = sum(len(str(value).encode()) for value in root.values())
     size = _OVERHEAD * (1 + len(arrays)) + 2 * texts + sum(array.nbytes for array in arrays.values())
     with open(path, "wb") as file:
-        os.posix_fallocate(file.fileno(), 0, size)
+        portable.reserve(file.fileno(), size)
 
 
 def _compression() -> dict[str, Any]:

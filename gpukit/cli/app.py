@@ -5,7 +5,6 @@ import gc
 import importlib
 import io
 import os
-import resource
 import sys
 import threading
 import warnings
@@ -15,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gpukit import __version__, pending
+from gpukit import __version__, pending, portable
 from gpukit.cli import interrupts
 from gpukit.cli.help import SETTINGS, Command, Group, dress
 from gpukit.cli.interrupts import INTERRUPTED
@@ -284,7 +283,8 @@ def _warn(message: Warning | str, *place: object, **more: object) -> None:
 
 def _check_limits() -> None:
     """Refuse to run where ``ulimit`` leaves no room even for NumPy, which would end the process in its own words."""
-    limits = (resource.RLIMIT_AS, resource.RLIMIT_DATA)
+    resource = portable.resource
+    limits = () if resource is None else (resource.RLIMIT_AS, resource.RLIMIT_DATA)
     if any(resource.getrlimit(limit)[0] != resource.RLIM_INFINITY for limit in limits):
         from gpukit.device.memory import check_start
 

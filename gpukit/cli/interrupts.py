@@ -14,6 +14,7 @@ import time
 import weakref
 
 from gpukit.files import remove_unfinished
+from gpukit.portable import interrupt
 
 INTERRUPTED = 5
 GRACE_S = 3.0
@@ -50,14 +51,14 @@ class Interrupts:
     def watch(self) -> None:
         """Begin; a scheduler that ends a job sends SIGTERM, often more than once, which shall clean up like Ctrl-C."""
         reader, writer = os.pipe()
-        os.set_blocking(writer, False)
         try:
+            os.set_blocking(writer, False)
             signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
             for number in _ENDING:
                 if signal.getsignal(number) is not signal.SIG_IGN:  # as a shell starts what runs in the background
                     signal.signal(number, self._handle)
-        except ValueError:
-            return  # not in the main thread
+        except (AttributeError, ValueError):
+            return  # not in the main thread, or Python 3.11 on Windows
         sys.unraisablehook = self._say_unless_interrupted
         threading.Thread(target=self._see_to_the_end, args=(reader,), daemon=True).start()
 
@@ -88,7 +89,7 @@ class Interrupts:
         while time.monotonic() < end:
             time.sleep(_POLL_S)
             if self._on_its_way is not None and self._lost() and not self.said.is_set():
-                signal.pthread_kill(threading.main_thread().ident or 0, number)
+                interrupt(number)
         remove_unfinished()
         if not self.said.is_set():
             os.write(2, f"gpukit: {LINE}\n".encode())

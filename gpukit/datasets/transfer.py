@@ -6,7 +6,6 @@ the version that the server named. So a part is never continued with other data,
 """
 
 import base64
-import fcntl
 import hashlib
 import http.client
 import os
@@ -22,7 +21,7 @@ from email.message import Message
 from pathlib import Path
 from typing import IO, Any
 
-from gpukit import __version__
+from gpukit import __version__, portable
 from gpukit.errors import InputError
 from gpukit.files import NO_LOCKS, reason
 
@@ -34,7 +33,7 @@ LOOPBACK = False
 Progress = Callable[[int, int], object]
 
 _VERSION_BYTES = 72  # limit of a version, so that the name of a part fits any file system
-_OPEN = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_OPEN = os.O_RDWR | os.O_APPEND | portable.OPEN | portable.NONBLOCK
 
 
 class NetworkError(Exception):
@@ -179,7 +178,7 @@ def _taken(path: Path, name: str, stack: ExitStack) -> Part | None:
     """Open and lock a part; None if it is gone."""
     try:
         before = os.lstat(path)
-        own = stat.S_ISREG(before.st_mode) and before.st_nlink == 1 and before.st_uid == os.geteuid()
+        own = stat.S_ISREG(before.st_mode) and before.st_nlink == 1 and portable.is_own(before)
         if not own:
             raise InputError(f"{path} is not a part of a download of yours; remove it, or choose another folder")
         stream = _locked(path, _OPEN, stack)
@@ -208,7 +207,7 @@ def _locked(path: Path, flags: int, stack: ExitStack) -> IO[bytes]:
     """Open a part and lock it for this process."""
     try:
         stream = stack.enter_context(os.fdopen(os.open(path, flags, 0o666), "r+b", buffering=0))
-        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        portable.lock(stream.fileno())
     except (FileExistsError, BlockingIOError):
         raise InputError(f"another process is fetching to {path}; wait for it, or choose another folder") from None
     except OSError as error:

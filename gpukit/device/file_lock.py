@@ -1,10 +1,11 @@
 """Mutual exclusion between processes, by a lock on a file."""
 
-import fcntl
 import os
 import time
 from contextlib import suppress
 from pathlib import Path
+
+from gpukit import portable
 
 PATIENCE_S = 60.0
 """Longer than any compilation takes; after that a process continues without the lock."""
@@ -35,7 +36,7 @@ class FileLock:
         end = time.monotonic() + PATIENCE_S
         while self._file is not None and time.monotonic() < end:
             try:
-                return fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return portable.lock(self._file)
             except BlockingIOError:
                 time.sleep(_LOOK_S)
             except OSError:

@@ -11,7 +11,6 @@ the parts of a divided GPU share one node. If users trust each other, GPUKIT_LOC
 (mode 1777). If they do not, a scheduler assigns the GPUs (:func:`assigned_by_scheduler`).
 """
 
-import fcntl
 import hashlib
 import logging
 import os
@@ -21,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from gpukit import portable
 from gpukit.device.select import Device, Gpu
 from gpukit.errors import DeviceError
 from gpukit.wording import counted, spelled
@@ -138,7 +138,7 @@ def _folder() -> Path:
 def _open(folder: Path, name: str) -> int:
     """Open a lock file, created if missing; every user may read it, and flock needs no more."""
     path = folder / f"{name}.lock"
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a FIFO at this path must not block
+    flags = os.O_RDONLY | portable.OPEN | portable.NONBLOCK  # a FIFO at this path must not block
     try:
         if not folder.is_dir():
             folder.mkdir(parents=True, exist_ok=True)
@@ -162,7 +162,7 @@ def _refused(path: Path, problem: str | None) -> DeviceError:
 
 def _lock(descriptor: int, wait: bool) -> bool:
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        portable.lock(descriptor, wait)
     except BlockingIOError:
         return False
     return True

@@ -1,13 +1,12 @@
 """Memory budget: the needs of the work are compared with the free memory before it starts."""
 
-import os
-import resource
 from collections.abc import Mapping
 from pathlib import Path
 
 from gpukit.device import cgroups
 from gpukit.device.select import Device, simulated
 from gpukit.errors import DeviceError
+from gpukit.portable import physical_memory, resource
 from gpukit.wording import counted, spelled
 
 UNASKED = 1 << 28
@@ -28,8 +27,8 @@ _before: list[int] = []
 
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 _LIMITS = (
-    (resource.RLIMIT_AS, "VmSize", "ulimit -v", 192 << 20, 768 << 20, 144 << 20),
-    (resource.RLIMIT_DATA, "VmData", "ulimit -d", 96 << 20, 320 << 20, 16 << 20),
+    ("RLIMIT_AS", "VmSize", "ulimit -v", 192 << 20, 768 << 20, 144 << 20),
+    ("RLIMIT_DATA", "VmData", "ulimit -d", 96 << 20, 320 << 20, 16 << 20),
 )
 """Limits of a process: the line of ``/proc/self/status`` that counts, the shell command, and the use by a command in
 addition to its data: without compiled code, with it, and per thread. A thread reserves stacks and heaps for OpenMP and
@@ -111,7 +110,7 @@ def limit_data(threads: int) -> None:
     rest. It is not for GPU programs, which reserve far more than they use.
     """
     held = _bytes_of(Path("/proc/self/status"), "VmData")
-    if held is not None:
+    if held is not None and resource is not None:
         soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
         limit = held + host_free_bytes() + SLACK + threads * _LIMITS[1][-1]
         if soft == resource.RLIM_INFINITY or limit < soft:
@@ -155,21 +154,17 @@ def host_free_bytes(root: Path = Path("/")) -> int:
     root : path
         Folder with ``proc`` and ``sys``; another one in tests.
     """
-    free = [_bytes_of(root / "proc/meminfo", "MemAvailable") or _physical(), cgroups.free_memory(root)]
+    free = [_bytes_of(root / "proc/meminfo", "MemAvailable") or physical_memory(), cgroups.free_memory(root)]
     free += [_left(limit, used, root) for limit, used, *_ in _LIMITS]
     return min(one for one in free if one is not None)
 
 
-def _left(limit: int, used: str, root: Path = Path("/")) -> int | None:
+def _left(limit: str, used: str, root: Path = Path("/")) -> int | None:
     """Return the bytes left of a limit of the process, or None if there is none."""
-    soft = resource.getrlimit(limit)[0]
-    if soft == resource.RLIM_INFINITY:
+    soft = None if resource is None else resource.getrlimit(getattr(resource, limit))[0]
+    if soft is None or soft == resource.RLIM_INFINITY:
         return None
     return max(0, soft - (_bytes_of(root / "proc/self/status", used) or 0))
-
-
-def _physical() -> int:
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _bytes_of(path: Path, name: str) -> int | None:

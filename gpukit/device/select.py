@@ -14,6 +14,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
+from gpukit import portable
 from gpukit.device.cgroups import cpu_quota
 from gpukit.errors import DeviceError, UsageError
 from gpukit.wording import spelled
@@ -176,7 +177,7 @@ def available_threads(root: Path = Path("/")) -> int:
     root : path
         Folder with ``proc`` and ``sys``; another one in tests.
     """
-    count = len(os.sched_getaffinity(0))
+    count = portable.processors()
     return min(count, cpu_quota(root) or count)
 
 
@@ -257,4 +258,4 @@ def cpu_name() -> str:
                 return line.partition(":")[2].strip()
     except OSError:
         pass
-    return os.uname().machine
+    return portable.machine()[1]

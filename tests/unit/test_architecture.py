@@ -9,17 +9,18 @@ import pytest
 
 ROOT = Path(__file__).parents[2] / "gpukit"
 SYSTEMS = {"gim", "imgpu", "kpar", "merit", "diversity"}
-BASE = {"errors", "wording", "parameters", "files", "graph", "device", "worlds"}
+BASE = {"errors", "wording", "parameters", "files", "portable", "graph", "device", "worlds"}
 ALLOWED = {
     "errors": {"wording"},
     "wording": set(),
     "parameters": {"errors", "wording"},
-    "files": {"errors", "pending"},
+    "files": {"errors", "pending", "portable"},
+    "portable": set(),
     "pending": {"errors"},
-    "device": {"errors", "files", "wording"},
+    "device": {"errors", "files", "portable", "wording"},
     "graph": {"errors", "files", "device", "wording"},
     "worlds": {"errors", "files", "device", "graph", "wording"},
-    "datasets": {"errors", "files", "graph", "device", "wording"},
+    "datasets": {"errors", "files", "graph", "device", "portable", "wording"},
     "artifacts": BASE | {"pending"},
     "evaluate": BASE,
     "report": BASE | {"artifacts"},

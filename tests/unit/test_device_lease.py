@@ -115,7 +115,7 @@ def test_a_folder_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         if len(calls) > after:
             raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(lease.fcntl, "flock", none)
+    monkeypatch.setattr(fcntl, "flock", none)
     with pytest.raises(DeviceError) as caught:
         lease.lease(pool(["a"]), 1, tmp_path)
     assert str(caught.value) == (
