@@ -77,15 +77,15 @@ def check_file(path: Path) -> None:
     try:
         try:
             check_size(json.loads(text, object_pairs_hook=_once))
-        except RecursionError:
-            raise _TOO_DEEP from None
         except _Refused:
             raise
         except ValueError:  # YAML then, as Snakemake has it
-            _follow(yaml.parse(text, Loader=yaml.SafeLoader))
+            _check_nodes(yaml.compose(text, Loader=yaml.SafeLoader))
             yaml.load(text, Loader=yaml.FullLoader)  # bounded by now
     except _Refused as error:
         raise InputError(f"{path}: {error}") from None
+    except RecursionError:
+        raise InputError(f"{path}: {_TOO_DEEP}") from None
     except (yaml.YAMLError, ValueError, TypeError) as error:  # the last two of dates and numbers that cannot be
         raise InputError(f"{path} is no YAML: {' '.join(str(error).split())[:300]}") from None
 
@@ -131,54 +131,41 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-class _Open:
-    """A section or list that is being read: keys, number of values with aliases written out, anchor."""
+def _check_nodes(document: yaml.Node | None) -> None:
+    """Check a document before anything is made of it: depth, values with aliases written out, keys and tags.
 
-    def __init__(self, anchor: str | None, keys: set[str] | None) -> None:
-        self.anchor, self.keys, self.values, self.entries = anchor, keys, 1, 0
-
-
-def _follow(events: Iterator[yaml.Event]) -> None:
-    """Follow a document without building it: depth, keys, tags, and how many values its aliases stand for."""
-    sizes: dict[str, int] = {}
-    above = [_Open(None, None)]
-    for event in events:
-        if isinstance(event, yaml.CollectionEndEvent):
-            done = above.pop()
-            _count(above[-1], done.values, done.anchor, sizes)
-        elif isinstance(event, yaml.CollectionStartEvent | yaml.ScalarEvent):
-            line = event.start_mark.line + 1
-            if (event.tag or "").startswith("tag:yaml.org,2002:python/"):
+    Raises
+    ------
+    InputError
+        If a limit is passed, a key stands twice, or something more than data is asked for.
+    """
+    level = [] if document is None else [document]
+    for depth in range(MAX_DEPTH):
+        above, level = level, []
+        for node in above:
+            line = node.start_mark.line + 1
+            if node.tag.startswith("tag:yaml.org,2002:python/"):
                 raise _Refused(f"line {line} asks for a Python object; a configuration is data alone")
-            if isinstance(event, yaml.ScalarEvent):
-                _check_key(above, event.value, line)
-                _count(above[-1], 1, event.anchor, sizes)
-            else:
-                above.append(_Open(event.anchor, set() if isinstance(event, yaml.MappingStartEvent) else None))
-                if len(above) > MAX_DEPTH:
-                    raise _TOO_DEEP
-        elif isinstance(event, yaml.AliasEvent):
-            if event.anchor not in sizes:
-                raise _Refused(f"line {event.start_mark.line + 1}: *{event.anchor} stands for nothing, or for itself")
-            _count(above[-1], sizes[event.anchor], None, sizes)
+            if isinstance(node, yaml.MappingNode):
+                _check_keys([key for key, _ in node.value], outermost=depth == 0)
+                level.extend(value for _, value in node.value)
+            elif isinstance(node, yaml.SequenceNode):
+                level.extend(node.value)
+            if len(level) > MAX_VALUES:
+                raise _TOO_MANY
+    if level:
+        raise _TOO_DEEP
 
 
-def _check_key(above: list[_Open], text: str, line: int) -> None:
-    place = above[-1]
-    if place.keys is None or place.entries % 2:
-        return
-    if text in place.keys:
-        raise _Refused(f"line {line}: the key {text[:60]!r} stands twice in one section; leave one of them out")
-    if text == "__use_yte__" and len(above) == 2:
-        raise _Refused(f"line {line}: __use_yte__ makes a program of a configuration, which is data alone")
-    place.keys.add(text)
-
-
-def _count(place: _Open, values: int, anchor: str | None, sizes: dict[str, int]) -> None:
-    """Add what has ended to what it stands in."""
-    place.entries += 1
-    place.values += values
-    if anchor:
-        sizes[anchor] = values
-    if place.values > MAX_VALUES:
-        raise _TOO_MANY
+def _check_keys(keys: Sequence[yaml.Node], *, outermost: bool) -> None:
+    """Check the keys of a section; raises InputError."""
+    names: set[str] = set()
+    for key in keys:
+        line = key.start_mark.line + 1
+        if key.value in names:
+            raise _Refused(
+                f"line {line}: the key {key.value[:60]!r} stands twice in one section; leave one of them out"
+            )
+        if key.value == "__use_yte__" and outermost:
+            raise _Refused(f"line {line}: __use_yte__ makes a program of a configuration, which is data alone")
+        names.add(key.value)
