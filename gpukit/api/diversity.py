@@ -1,5 +1,6 @@
 """Whose friends fall into the most separate circles: structural diversity."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Unpack
 
 from gpukit.api.in_memory import GraphLike, open_graph
@@ -13,6 +14,7 @@ from gpukit.parameters.values import flag
 if TYPE_CHECKING:
     from gpukit.artifacts import Artifact
     from gpukit.diversity import Result
+    from gpukit.diversity.problem import Scorer
     from gpukit.graph.csr import Graph
 
 VISITS_PER_ARC = 8
@@ -28,15 +30,24 @@ def make_undirected(session: Session, graph: "Graph", undirected: bool) -> bool:
 
 
 def search(
-    session: Session, params: Params, t: int, among: range, *, balance: str = "dynamic", full: bool = False
+    session: Session,
+    params: Params,
+    t: int,
+    among: range,
+    *,
+    full: bool = False,
+    make: "Callable[..., Scorer] | None" = None,
 ) -> "tuple[Artifact, Result, dict[str, Any]]":
-    """Return the vertices of ``among`` with the most contexts, as an artifact and as they are, and their record."""
+    """Return the vertices of ``among`` with the most contexts, as an artifact and as they are, and their record.
+
+    ``make`` takes the place of :func:`gpukit.diversity.make_network`.
+    """
     from gpukit.diversity import make_network, search
 
     graph = session.graph
     where = session.use_device(work=VISITS_PER_ARC * graph.m)
     with session.phase("triangles"):
-        network = make_network(graph, where, strategy=balance, full=full)
+        network = (make or make_network)(graph, where, full=full)
     with session.progress("ego-networks") as update:
         found = search(network, params, t, among=among, timer=session.timer, progress=update)
     artifact, record = answer(session, params, found)

@@ -1,10 +1,10 @@
 """Balance of work among devices (section 6 of the paper): cost model, packing, and stealing of waiting work.
 
-Nothing here changes a score: each vertex is scored once, on any device.
+Nothing here changes a score: each vertex is scored once, on any device. The paper's other ways to balance are in
+:mod:`gpukit.papers.diversity.balance`.
 """
 
 import heapq
-import random
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -14,13 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpukit.diversity.problem import Progress
-from gpukit.errors import UsageError
-
-STRATEGIES = ("none", "pack", "random", "exhausted", "dynamic")
-"""How tasks are assigned to devices. ``none``: equal numbers in the given order. ``pack``: lists packed by cost. The
-other three start from packed lists, and an idle device steals: one batch of a random device (``random``), all
-waiting tasks of the device that has most (``exhausted``, MGPU-Div-E), or half of these (``dynamic``, MGPU-Div-D,
-algorithm 9)."""
 
 SAMPLE = 0.01
 """Fraction of the vertices timed for the cost model (section 7, experiment 1)."""
@@ -55,14 +48,7 @@ def sample(count: int, fraction: float) -> list[np.ndarray]:
         Number of vertices, at least 1.
     fraction : float
         Fraction of them to take, in (0, 1]; at least one vertex is taken.
-
-    Raises
-    ------
-    UsageError
-        If the fraction is out of range.
     """
-    if not 0 < fraction <= 1:
-        raise UsageError(f"the part of the vertices to sample is {fraction}; above 0, up to 1 is allowed")
     taken = max(1, round(fraction * count))
     places = ((np.arange(taken) + 0.5) * count / taken).astype(np.int64)
     return np.array_split(places, min(STRATA, taken))
@@ -112,31 +98,26 @@ class Share:
 class WorkLists:
     """The waiting tasks of every device, each list by task number; safe to use from one thread per device.
 
+    Lists are packed by cost. An idle device steals half of the waiting tasks of the device that has most (MGPU-Div-D,
+    algorithm 9).
+
     Parameters
     ----------
     cost : float64 array
         Estimated cost of each task, not negative. Indivisible tasks should come first, because the last batches and the
         stolen work come from the end.
     devices : int
-    strategy : str
-        One of :data:`STRATEGIES`.
     least : float
         Least cost of a batch.
-
-    Raises
-    ------
-    UsageError
-        If the strategy is unknown.
     """
 
-    def __init__(self, cost: np.ndarray, devices: int, strategy: str, least: float = 0.0) -> None:
-        if strategy not in STRATEGIES:
-            raise UsageError(f"balance {strategy!r} is unknown; choose {', '.join(STRATEGIES)}")
-        self._cost, self._strategy = cost, strategy
-        places = np.array_split(np.arange(len(cost)), devices) if strategy == "none" else pack(cost, devices)
-        self._lists = [_List(np.sort(one), cost) for one in places]
+    assign = staticmethod(pack)
+    """Returns each device's tasks, from the cost of each task and the number of devices."""
+
+    def __init__(self, cost: np.ndarray, devices: int, least: float = 0.0) -> None:
+        self._cost = cost
+        self._lists = [_List(np.sort(one), cost) for one in self.assign(cost, devices)]
         self._grain = max(least, LEAST * float(cost.sum()) / devices)
-        self._random = random.Random(0)
         self._lock = threading.Lock()
         self.shares = [Share() for _ in range(devices)]
 
@@ -146,9 +127,11 @@ class WorkLists:
             mine, share = self._lists[device], self.shares[device]
             mine.running = 0.0
             if not mine.waiting:
-                mine = self._lists[device] = _List(self._steal(device), self._cost)
+                others = [one for one in self._lists if one.waiting]
+                stolen = self._steal(others) if others else np.empty(0, np.int64)
+                mine = self._lists[device] = _List(stolen, self._cost)
                 share.stolen += mine.waiting
-            everything = self._strategy in ("none", "pack") or (1 - FRONT) * mine.unfinished() < self._grain
+            everything = (1 - FRONT) * mine.unfinished() < self._grain
             batch = mine.front(np.inf if everything else FRONT * mine.unfinished())
             mine.running = float(self._cost[batch].sum())
             share.cost += mine.running
@@ -156,15 +139,10 @@ class WorkLists:
             share.batches += len(batch) > 0
             return batch
 
-    def _steal(self, thief: int) -> np.ndarray:
-        """Take waiting work from the back of another device's list."""
-        others = [one for device, one in enumerate(self._lists) if device != thief and one.waiting]
-        if not others or self._strategy in ("none", "pack"):
-            return np.empty(0, np.int64)
-        if self._strategy == "random":
-            return self._random.choice(others).back(self._grain)
+    def _steal(self, others: "list[_List]") -> np.ndarray:
+        """Take waiting work from the back of another device's list; ``others`` have some."""
         heaviest = max(others, key=_List.unfinished)  # the first of equals
-        return heaviest.back(np.inf if self._strategy == "exhausted" else heaviest.unfinished() / 2)
+        return heaviest.back(heaviest.unfinished() / 2)
 
 
 class _List:
@@ -198,11 +176,9 @@ class _List:
 
 def run(
     workers: Sequence[Callable[[np.ndarray], None]],
-    cost: np.ndarray,
+    lists: WorkLists,
     vertices: np.ndarray,
-    strategy: str,
     progress: Progress | None = None,
-    least: float = 0.0,
 ) -> list[Share]:
     """Run tasks on several devices, one host thread each, and return what each device did.
 
@@ -210,18 +186,13 @@ def run(
     ----------
     workers : sequence of callables
         One per device: runs a batch of tasks and returns when it is done.
-    cost : float64 array
-        Estimated cost of each task.
+    lists : WorkLists
+        The tasks, for as many devices.
     vertices : int64 array
         Number of vertices of each task.
-    strategy : str
-        One of :data:`STRATEGIES`.
     progress : callable, optional
         Called as ``progress(done, total)`` with numbers of vertices.
-    least : float
-        Least cost of a batch.
     """
-    lists = WorkLists(cost, len(workers), strategy, least)
     total, done = int(vertices.sum()), [0]
 
     def work(device: int) -> None:
@@ -239,26 +210,3 @@ def run(
     with ThreadPoolExecutor(len(workers)) as pool:
         list(pool.map(work, range(len(workers))))
     return lists.shares
-
-
-def makespan(cost: np.ndarray, spent: np.ndarray, devices: int, strategy: str) -> float:
-    """Return the simulated time of devices that balance by estimated cost, divided by an even share; 1 is the optimum.
-
-    Parameters
-    ----------
-    cost : float64 array
-        Estimated cost of each task.
-    spent : float64 array
-        True time of each task, the same on every device.
-    devices : int
-    strategy : str
-        One of :data:`STRATEGIES`.
-    """
-    lists = WorkLists(cost, devices, strategy)
-    clocks, end = [(0.0, device) for device in range(devices)], 0.0
-    while clocks:
-        now, device = heapq.heappop(clocks)
-        if len(batch := lists.take(device)):
-            end = max(end, now + float(spent[batch].sum()))
-            heapq.heappush(clocks, (now + float(spent[batch].sum()), device))
-    return end * devices / float(spent.sum()) if len(spent) else 1.0

@@ -45,13 +45,10 @@ class _Part:
             wait_for_gpu()
             return result
 
-    def prepare(self, vertices: np.ndarray, by_cost: bool) -> None:
-        """Divide vertices into tasks: consecutive groups, or by cost, with the costliest vertices as single tasks."""
-        self._asked = self._order = self.network.ranks(vertices)
+    def prepare(self, vertices: np.ndarray) -> None:
+        """Divide vertices into tasks by cost: the costliest ones are single tasks, the rest is dealt to groups."""
+        self._asked = self.network.ranks(vertices)
         count = len(vertices)
-        if not by_cost:
-            self._ends = np.linspace(0, count, min(GROUPS, count) + 1).astype(np.int64)
-            return
         falling = self._by_edges()
         head = min(HEAD, count)
         groups = max(1, min(GROUPS, count - head))
@@ -123,10 +120,6 @@ class MultiCudaNetwork:
         As for :class:`CudaNetwork`.
     gpus : sequence of int
         CUDA device numbers, at least one.
-    strategy : str
-        One of :data:`gpukit.diversity.balance.STRATEGIES`.
-    fraction : float
-        Fraction of the vertices to time for the cost model, in (0, 1].
 
     Attributes
     ----------
@@ -134,16 +127,13 @@ class MultiCudaNetwork:
         What each GPU did in the last :meth:`scores`.
     """
 
-    def __init__(
-        self,
-        graph: Graph,
-        gpus: Sequence[int],
-        *,
-        strategy: str = "dynamic",
-        fraction: float = balance.SAMPLE,
-        full: bool = False,
-    ) -> None:
-        self.n, self.full, self.strategy, self.fraction = graph.n, full, strategy, fraction
+    fraction = balance.SAMPLE
+    """Fraction of the vertices to time for the cost model, in (0, 1]."""
+
+    make_lists = balance.WorkLists
+
+    def __init__(self, graph: Graph, gpus: Sequence[int], *, full: bool = False) -> None:
+        self.n, self.full = graph.n, full
         self.shares: list[balance.Share] = []
         self._weights: dict[Params, np.ndarray] = {}
         with ThreadPoolExecutor(len(gpus)) as pool:
@@ -170,7 +160,7 @@ class MultiCudaNetwork:
         if not len(vertices):
             return np.zeros(0, np.int32)
         first = self._parts[0]
-        first(first.prepare, np.asarray(vertices, np.int32), self.strategy != "none")
+        first(self._prepare, first, np.asarray(vertices, np.int32))
 
         def model(degrees: Any, edges: Any) -> Any:
             return balance.features(params.model, self.full, degrees, edges)
@@ -183,5 +173,9 @@ class MultiCudaNetwork:
         for part in self._parts:
             part.leader = first
         workers = [partial(part, part.work, params) for part in self._parts]
-        self.shares = balance.run(workers, cost, counts, self.strategy, progress, LEAST)
+        self.shares = balance.run(workers, self.make_lists(cost, len(workers), LEAST), counts, progress)
         return first(first.gather, self._parts[1:])
+
+    def _prepare(self, first: _Part, vertices: np.ndarray) -> None:
+        """Divide vertices into the tasks of the first part, which the others follow."""
+        first.prepare(vertices)

@@ -177,11 +177,11 @@ def test_triangles_are_counted(simulator):
 def test_several_gpus(simulator, monkeypatch, graph, strategy, full):
     """Two networks on the one simulated GPU."""
     from gpukit.diversity import scores_devices
-    from gpukit.diversity.scores_devices import MultiCudaNetwork
+    from gpukit.papers.diversity.balance import STRATEGIES, several
 
     monkeypatch.setattr(scores_devices, "HEAD", 3)
     monkeypatch.setattr(scores_devices, "GROUPS", 4)
-    cpu, gpus = build_network(graph), MultiCudaNetwork(graph, [0, 0], strategy=strategy, fraction=0.3, full=full)
+    cpu, gpus = build_network(graph), several(graph, [0, 0], STRATEGIES[strategy], 0.3, full)
     params = Params("truss", 3)
     expected, found = search(cpu, params, 5), search(gpus, params, 5)
     for name in ("vertices", "scores", "scored"):

@@ -7,12 +7,13 @@ import pytest
 
 from gpukit.device.select import choose, detect
 from gpukit.diversity import Params, build_network, decompose, make_network, search
-from gpukit.diversity.balance import STRATEGIES
 from gpukit.diversity.egos import extract
 from gpukit.errors import DeviceError
 from gpukit.graph.build import build_graph
 from gpukit.graph.csr import Weights
 from gpukit.graph.read.formats import read_edges
+from gpukit.papers.diversity.balance import STRATEGIES, several
+from gpukit.papers.diversity.balance import make_network as balanced
 from gpukit.papers.diversity.baselines import EgoByEgo
 
 DATA = Path(__file__).resolve().parents[2] / "data"
@@ -192,7 +193,7 @@ def test_several_gpus(strategy):
         pytest.skip("needs two GPUs")
     graph = shipped("soc-Epinions1")
     cpu, everyone = build_network(graph, 8), np.arange(graph.n)
-    network = make_network(graph, choose("cuda", min(4, len(detect()[0]))), strategy=strategy)
+    network = balanced(graph, choose("cuda", min(4, len(detect()[0]))), strategy=strategy)
     for model in MODELS:
         params = Params(model, 4)
         assert np.array_equal(network.scores(everyone, params), cpu.scores(everyone, params))
@@ -200,14 +201,12 @@ def test_several_gpus(strategy):
 
 
 def test_several_networks_on_one_gpu(gpu):
-    from gpukit.diversity.scores_devices import MultiCudaNetwork
-
     graph = shipped("soc-Epinions1")
     cpu = build_network(graph, 8)
     everyone = np.random.default_rng(1).permutation(graph.n)
     for strategy in STRATEGIES:
         for full in (False, True):
-            network = MultiCudaNetwork(graph, [gpu.gpus[0]] * 3, strategy=strategy, full=full)
+            network = several(graph, [gpu.gpus[0]] * 3, STRATEGIES[strategy], full=full)
             for model in ("core", "truss"):
                 params = Params(model, 4)
                 assert np.array_equal(network.scores(everyone, params), cpu.scores(everyone, params))

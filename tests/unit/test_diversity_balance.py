@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from gpukit.diversity import balance
-from gpukit.diversity.balance import STRATEGIES, WorkLists, features, fit, makespan, pack, run, sample
+from gpukit.diversity.balance import WorkLists, features, fit, pack, run, sample
 from gpukit.errors import UsageError
+from gpukit.papers.diversity.balance import STRATEGIES, Even, make_network, makespan
 
 SKEWED = np.random.default_rng(3).pareto(1.2, 500) + 0.1
 
@@ -29,7 +30,7 @@ def drain(lists, order):
 @pytest.mark.parametrize("cost", [SKEWED, np.zeros(7), np.ones(1), np.empty(0)], ids=["skewed", "zero", "one", "none"])
 def test_every_vertex_once(strategy, cost):
     for order in ([0, 1, 2], [0, 0, 0, 0, 1, 2], [2, 1, 1, 0]):
-        lists = WorkLists(cost, 3, strategy)
+        lists = STRATEGIES[strategy](cost, 3)
         taken = drain(lists, order)
         assert sorted(sum(taken, [])) == list(range(len(cost)))
         assert [share.tasks for share in lists.shares] == [len(one) for one in taken]
@@ -38,18 +39,18 @@ def test_every_vertex_once(strategy, cost):
 
 def test_batches():
     """A device takes seven eighths of what waits for it, or all of it where nothing can be stolen."""
-    lists = WorkLists(np.ones(160), 2, "dynamic")
+    lists = WorkLists(np.ones(160), 2)
     assert [len(lists.take(0)) for _ in range(4)] == [70, 10, 40, 20]  # half of what the other has
-    lists = WorkLists(np.ones(160), 2, "dynamic", least=11.0)
+    lists = WorkLists(np.ones(160), 2, least=11.0)
     assert len(lists.take(0)) == 80
     for strategy in ("none", "pack"):
-        lists = WorkLists(np.ones(160), 2, strategy)
+        lists = STRATEGIES[strategy](np.ones(160), 2)
         assert [len(lists.take(0)) for _ in range(2)] == [80, 0]
 
 
 def test_first_tasks_first():
     """Each list is done in the order of the tasks' numbers, whatever they cost: the end may be stolen."""
-    lists = WorkLists(np.array([1.0, 5, 1, 5, 9, 9]), 2, "dynamic")
+    lists = WorkLists(np.array([1.0, 5, 1, 5, 9, 9]), 2)
     assert [one.tasks.tolist() for one in lists._lists] == [[0, 1, 4], [2, 3, 5]]
 
 
@@ -62,14 +63,19 @@ def test_packing_is_longest_first():
     assert all(np.all(np.diff(SKEWED[one]) <= 0) for one in lists)
 
 
+def in_order(kind, cost, devices):
+    """Return lists of a kind with equal numbers of tasks in the given order."""
+    return type("InOrder", (kind,), {"assign": staticmethod(Even.assign)})(cost, devices)
+
+
 def steal_once(strategy):
     """Three devices with lists 0 … 9, 10 … 19, 20 … 29; device 2 has finished, 1 has begun; what does 2 take?"""
-    lists = WorkLists(np.ones(30), 3, "none")
-    lists._strategy, lists._grain = "dynamic", 2.0
+    lists = in_order(STRATEGIES[strategy], np.ones(30), 3)
+    lists._grain = 2.0
     while lists._lists[2].waiting:
         lists.take(2)
     assert lists.take(1).tolist() == [10, 11]
-    lists._strategy, lists._grain = strategy, 100.0
+    lists._grain = 100.0
     return lists, lists.take(2).tolist()
 
 
@@ -87,8 +93,8 @@ def test_stealing(monkeypatch):
 
 def test_dynamic_stops_before_it_overshoots(monkeypatch):
     monkeypatch.setattr(balance, "FRONT", 0.2)
-    lists = WorkLists(np.array([8.0, 4, 3, 2, 1]), 2, "none")  # 8, 4, 3 | 2, 1
-    lists._strategy, lists._grain = "dynamic", 1.0
+    lists = in_order(WorkLists, np.array([8.0, 4, 3, 2, 1]), 2)  # 8, 4, 3 | 2, 1
+    lists._grain = 1.0
     assert lists.take(0).tolist() == [0]
     assert lists.take(1).tolist() == [3]
     assert lists.take(1).tolist() == [4]
@@ -105,7 +111,7 @@ def test_uneven_devices_are_balanced_by_stealing():
         return lambda tasks: time.sleep(0.0004 * len(tasks) / speed)
 
     for strategy in STRATEGIES:
-        shares = run([device(4), device(1)], cost, np.full(200, 3), strategy)
+        shares = run([device(4), device(1)], STRATEGIES[strategy](cost, 2), np.full(200, 3))
         assert sum(share.tasks for share in shares) == 200
         assert [share.vertices for share in shares] == [3 * share.tasks for share in shares]
         if strategy in ("none", "pack"):
@@ -123,7 +129,8 @@ def test_run_does_every_task_once_and_reports_errors():
         def work(tasks, seen=seen):
             seen[tasks] += 1
 
-        run([work] * 4, generator.random(60), np.full(60, 2), strategy, lambda *one, done=done: done.append(one))
+        lists = STRATEGIES[strategy](generator.random(60), 4)
+        run([work] * 4, lists, np.full(60, 2), lambda *one, done=done: done.append(one))
         assert np.all(seen == 1)
         assert max(done) == (120, 120)
 
@@ -132,7 +139,7 @@ def test_run_does_every_task_once_and_reports_errors():
 
     before = threading.active_count()
     with pytest.raises(RuntimeError, match="device lost"):
-        run([work, broken], np.ones(60), np.ones(60, int), "dynamic")
+        run([work, broken], WorkLists(np.ones(60), 2), np.ones(60, int))
     assert threading.active_count() == before
 
 
@@ -159,9 +166,9 @@ def test_sample():
         assert 0 <= chosen[0] < 1000 / count and 999 - 1000 / count < chosen[-1] <= 999
     for wrong in (0, -0.1, 1.01):
         with pytest.raises(UsageError, match="sample"):
-            sample(1000, wrong)
+            make_network(None, fraction=wrong)
     with pytest.raises(UsageError, match="balance 'steal' is unknown"):
-        WorkLists(np.ones(3), 2, "steal")
+        make_network(None, strategy="steal")
 
 
 def test_makespan_of_a_simulation():

@@ -114,10 +114,8 @@ def search_(run: Run, graph_file: GraphArgument, params: Params, asked: Search) 
     find(run, graph_file, params, asked)
 
 
-def find(
-    run: Run, graph_file: Path, params: Params, asked: Search, *, balance: str = "dynamic", full: bool = False
-) -> None:
-    """Search; ``balance`` and ``full`` are those of :func:`gpukit.api.diversity.search`."""
+def find(run: Run, graph_file: Path, params: Params, asked: Search, *, full: bool = False, make: Any = None) -> None:
+    """Search; ``full`` and ``make`` are those of :func:`gpukit.api.diversity.search`."""
     undirected, index_file = asked.undirected, asked.index_file
     run.params = {**params.record(), "undirected": undirected}
     if index_file is not None and (full or run.requested == "cuda"):
@@ -132,7 +130,7 @@ def find(
     in_part, first, last = part_of(asked.part, graph.n, "vertices")
     run.params |= in_part
     if index is None:
-        artifact, result, found = search(run, params, t, range(first, last), balance=balance, full=full)
+        artifact, result, found = search(run, params, t, range(first, last), full=full, make=make)
     else:
         run.use_device("cpu", reason="an index is looked up on the CPU")
         with run.phase("search"):

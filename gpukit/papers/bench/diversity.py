@@ -8,11 +8,11 @@ import numpy as np
 
 from gpukit.device.select import Device
 from gpukit.device.timing import synchroniser
-from gpukit.diversity import Params, build_network, egos, make_network, search
-from gpukit.diversity.balance import makespan
+from gpukit.diversity import Params, build_network, egos, search
 from gpukit.errors import UsageError
 from gpukit.graph.csr import Graph
 from gpukit.papers.bench.machine import extent
+from gpukit.papers.diversity.balance import make_network, makespan
 from gpukit.papers.diversity.baselines import EgoByEgo
 
 EDGE_BYTES, FULL_EDGE_BYTES = 4 + 4 + 4 + 8, 4 + 4 + 4 + 8 + 4
@@ -65,7 +65,7 @@ class Bench:
     bandwidth : float
         Bytes per second that the device's memory moves (:func:`gpukit.papers.bench.machine.copy_bandwidth`).
     balance : str
-        One of :data:`gpukit.diversity.balance.STRATEGIES`; of several GPUs.
+        One of :data:`gpukit.papers.diversity.balance.STRATEGIES`; of several GPUs.
     fraction : float
         Part of the vertices timed for the cost model.
     """

@@ -1,6 +1,6 @@
 """``gpukit papers diversity``: the search with the parts of its paper exchanged."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from gpukit.api import needs
 from gpukit.cli.command import DEVICE, group, with_run
@@ -29,4 +29,10 @@ def search_(
     ] = "dynamic",
 ) -> None:
     """Search as `diversity search` does, in other ways."""
-    find(run, graph_file, params, asked, balance=balance, full=full)
+
+    def make(*what: Any, **how: Any) -> Any:
+        from gpukit.papers.diversity.balance import make_network
+
+        return make_network(*what, strategy=balance, **how)
+
+    find(run, graph_file, params, asked, full=full, make=make)
