@@ -1,10 +1,10 @@
-"""The contents of an artifact, and the layout of each kind, as data and as text."""
+"""The contents of an artifact, as data and as text."""
 
 from typing import Any
 
 from gpukit.artifacts import store
 from gpukit.artifacts.artifact import canonical_json
-from gpukit.artifacts.layout import KINDS, Array, Attribute, Kind
+from gpukit.artifacts.layout import KINDS
 from gpukit.artifacts.store import PathLike
 
 
@@ -47,29 +47,3 @@ def tree(description: dict[str, Any]) -> list[str]:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else canonical_json(value)
-
-
-def layout_tree(kind: Kind) -> str:
-    """Return the layout of a kind as a tree, as in docs/artifacts.md."""
-    rows: list[tuple[str, str, str]] = []
-    for attribute in kind.attributes:
-        rows.append((f"@{attribute.name}", attribute.type if attribute.type != "any" else "JSON", _note(attribute)))
-    groups: set[str] = set()
-    for array in kind.arrays:
-        group, _, name = array.path.rpartition("/")
-        if group and group not in groups:
-            groups.add(group)
-            rows.append((f"{group}/", "", ""))
-        dtype = " or ".join(array.dtypes) if len(array.dtypes) < 4 else "number"
-        rows.append((f"{'  ' if group else ''}{name}", f"{dtype} [{', '.join(array.shape)}]", _note(array)))
-    left, middle = max(len(row[0]) for row in rows), max(len(row[1]) for row in rows)
-    lines = [f"{a:<{left}}  {b:<{middle}}  {c}".rstrip() for a, b, c in rows]
-    newer = f", {kind.newest} with what is so marked" if kind.newest > kind.version else ""
-    return "\n".join([f"{kind.name} (layout {kind.version}{newer})", *(f"  {line}" for line in lines)])
-
-
-def _note(row: Array | Attribute) -> str:
-    since = row.since if isinstance(row, Array) else 1
-    found = (("optional", not row.required), ("derived", row.derived), (f"layout {since}", since > 1))
-    marks = ", ".join(mark for mark, holds in found if holds)
-    return f"{row.meaning} ({marks})" if marks else row.meaning

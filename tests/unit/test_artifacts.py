@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from gpukit import artifacts
 from gpukit.artifacts import store
-from gpukit.artifacts.describe import describe, layout_tree
-from gpukit.artifacts.layout import KINDS
+from gpukit.artifacts.describe import describe
+from gpukit.artifacts.layout import KINDS, Array, Attribute, Kind
 from gpukit.artifacts.verify import verify
 from gpukit.errors import InputError
 from gpukit.graph.csr import Graph, Weights
@@ -288,6 +288,32 @@ def test_describe_names_every_dataset(tmp_path: Path) -> None:
     rows = {entry["path"]: (entry["dtype"], entry["shape"]) for entry in found["datasets"]}
     assert rows["indices_1"] == ("int32", [5]) and rows["tables/rows"] == ("uint32", [6, 4])
     assert all(entry["meaning"] != "unknown" for entry in found["datasets"])
+
+
+def layout_tree(kind: Kind) -> str:
+    """Return the layout of a kind as a tree, as in docs/artifacts.md."""
+    rows: list[tuple[str, str, str]] = []
+    for attribute in kind.attributes:
+        rows.append((f"@{attribute.name}", attribute.type if attribute.type != "any" else "JSON", _note(attribute)))
+    groups: set[str] = set()
+    for array in kind.arrays:
+        group, _, name = array.path.rpartition("/")
+        if group and group not in groups:
+            groups.add(group)
+            rows.append((f"{group}/", "", ""))
+        dtype = " or ".join(array.dtypes) if len(array.dtypes) < 4 else "number"
+        rows.append((f"{'  ' if group else ''}{name}", f"{dtype} [{', '.join(array.shape)}]", _note(array)))
+    left, middle = max(len(row[0]) for row in rows), max(len(row[1]) for row in rows)
+    lines = [f"{a:<{left}}  {b:<{middle}}  {c}".rstrip() for a, b, c in rows]
+    newer = f", {kind.newest} with what is so marked" if kind.newest > kind.version else ""
+    return "\n".join([f"{kind.name} (layout {kind.version}{newer})", *(f"  {line}" for line in lines)])
+
+
+def _note(row: Array | Attribute) -> str:
+    since = row.since if isinstance(row, Array) else 1
+    found = (("optional", not row.required), ("derived", row.derived), (f"layout {since}", since > 1))
+    marks = ", ".join(mark for mark, holds in found if holds)
+    return f"{row.meaning} ({marks})" if marks else row.meaning
 
 
 def test_the_page_shows_every_kind() -> None:
