@@ -93,7 +93,6 @@ MetricsOption = Annotated[Path | None, option("--out M.h5", "A metrics artifact 
 
 # Influence maximisation
 
-SeedsOption = Annotated[int, Option("Number of seeds.", metavar="K")]
 RoundSeedsOption = Annotated[int, option("-k --k K", "Number of seeds (of each round).")]
 TargetsOption = Annotated[
     Path | None,
@@ -141,28 +140,3 @@ PartOption = Annotated[
     str | None, option("--part I/N", "The I-th of N ranges of ids alone, for `gather`.", rich_help_panel=EXPERT)
 ]
 PartsArgument = Annotated[list[Path], argument("PART.h5…", "All the parts, in any order.")]
-
-# Benchmarks
-
-SEEDS_TIMED, ETA_TIMED = 50, 1000
-"""Seeds of a run and target of a campaign by default, where the graph has as many vertices."""
-
-GraphsArgument = Annotated[list[Path], argument("G.h5…", "Graphs to run on.")]
-DiffusionOption = Annotated[str, option("--models", "Diffusion models, with commas between them.")]
-SeedsTimedOption = Annotated[int | None, option("-k --k", f"Seeds; {SEEDS_TIMED}, or n if smaller, by default.")]
-RelativeErrorOption = Annotated[float, option("--epsilon", "Relative error, in (0, 0.5].")]
-RepeatOption = Annotated[int, option("--repeat", "Timed runs of each configuration.", min=1)]
-CampaignsOption = Annotated[
-    str | None, option("--eta", f"Targets, with commas between them; {ETA_TIMED}, or n if smaller, by default.")
-]
-RecordOption = Annotated[Path | None, option("--out FILE", "Where to keep the record (JSON), from run to run.")]
-
-
-@dataclass(frozen=True)
-class Kept:
-    """What becomes of the record of a benchmark."""
-
-    out: RecordOption = None
-    compare: Annotated[
-        Path | None, option("--compare OLD.json", "An older record; exit code 1 if a time grew beyond noise.")
-    ] = None

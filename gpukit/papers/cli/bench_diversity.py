@@ -4,10 +4,11 @@ from typing import Annotated
 
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.options import GraphsArgument, Kept, RepeatOption, UndirectedOption, option
+from gpukit.cli.options import UndirectedOption, option
 from gpukit.cli.vertices.read import number
 from gpukit.errors import UsageError
 from gpukit.papers.cli.bench_record import Record, each_graph, milliseconds
+from gpukit.papers.cli.options import GraphsArgument, Kept, RepeatOption
 from gpukit.parameters.diversity import USUAL_T, Length
 from gpukit.parameters.option import length_of
 

@@ -3,13 +3,13 @@
 from itertools import product
 from typing import Annotated
 
-from gpukit.cli import options
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.options import option
 from gpukit.cli.vertices.read import number
 from gpukit.errors import InputError, UsageError
 from gpukit.papers.cli.bench_record import Record, each_graph, milliseconds
+from gpukit.papers.cli.options import SEEDS_TIMED, DiffusionOption, GraphsArgument, Kept, RepeatOption, SeedsTimedOption
 from gpukit.parameters.gim import Sets
 from gpukit.parameters.option import Option, length_of
 from gpukit.parameters.spread import ModelParameter
@@ -21,11 +21,11 @@ QUALITY_KS = "5,50,200"
 @with_run(*DEVICE, seed=1, writes="record")
 def gim(
     run: Run,
-    graphs: options.GraphsArgument,
+    graphs: GraphsArgument,
     *,
-    models: options.DiffusionOption = "ic,lt",
+    models: DiffusionOption = "ic,lt",
     bounds: Annotated[str, option("--bounds", "Of opim, imm, imm-fresh; with commas between them.")] = "opim,imm",
-    k: options.SeedsTimedOption = None,
+    k: SeedsTimedOption = None,
     epsilon: Annotated[float, option("--epsilon", "Approximation error, in (0, 1).")] = 0.05,
     sets: Annotated[Sets, option("--sets", "Leave out trivial RR sets, or draw all of them.")] = "kept",
     optimism: Annotated[
@@ -33,11 +33,11 @@ def gim(
         Option("Until when OPIM-C draws, beyond its certificate.", metavar="E|off", none="off", gt=0, lt=1),
     ] = None,
     min_sets: Annotated[int, option("--min-sets", "Least number of RR sets.")] = 0,
-    repeat: options.RepeatOption = 7,
-    kept: options.Kept,
+    repeat: RepeatOption = 7,
+    kept: Kept,
 ) -> None:
     """Time influence maximisation, warm: every model and bound on every graph."""
-    run.params = {"k": options.SEEDS_TIMED if k is None else k, "epsilon": epsilon}
+    run.params = {"k": SEEDS_TIMED if k is None else k, "epsilon": epsilon}
     where = run.use_device()
     from gpukit.gim.problem import Params
     from gpukit.papers.bench.gim import measure
@@ -45,7 +45,7 @@ def gim(
 
     record = Record("gim", run, kept.compare)
     for name, facts, graph, tables in each_graph(graphs, tables=True):
-        size = length_of("k", k, options.SEEDS_TIMED, graph.n)
+        size = length_of("k", k, SEEDS_TIMED, graph.n)
         for model, bound in product(models.split(","), bounds.split(",")):
             params = Params(
                 k=size, epsilon=epsilon, model=model, bound=bound.removesuffix("-fresh"), min_sets=min_sets,  # type: ignore[arg-type]
@@ -64,7 +64,7 @@ def gim(
 @with_run(*DEVICE, seed=1, writes="record")
 def gim_quality(
     run: Run,
-    graphs: options.GraphsArgument,
+    graphs: GraphsArgument,
     *,
     weights: Annotated[
         str | None,
@@ -79,7 +79,7 @@ def gim_quality(
     model: ModelParameter = "ic",
     error: Annotated[float, option("--error E", "Two standard errors of a spread, as a share of it.")] = 0.002,
     limit: Annotated[float, option("--limit MINUTES", "CPU minutes of a rival; one that needs more is left out.")] = 10,
-    kept: options.Kept,
+    kept: Kept,
 ) -> None:
     """Judge seeds of gIM and of its rivals by forward simulation: every method, number of seeds and graph."""
     asked_ks = QUALITY_KS if ks is None else ks

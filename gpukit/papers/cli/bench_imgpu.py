@@ -4,9 +4,10 @@ from typing import Annotated, Any
 
 from gpukit.cli.command import with_run
 from gpukit.cli.common import Run
-from gpukit.cli.options import SEEDS_TIMED, GraphsArgument, Kept, RepeatOption, SeedsTimedOption, option
+from gpukit.cli.options import option
 from gpukit.errors import UsageError
 from gpukit.papers.cli.bench_record import Record, each_graph
+from gpukit.papers.cli.options import SEEDS_TIMED, GraphsArgument, Kept, RepeatOption, SeedsTimedOption
 from gpukit.parameters.imgpu import USUAL_WORLDS
 from gpukit.parameters.option import length_of
 

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
-from gpukit.cli.options import GraphsArgument, Kept, RelativeErrorOption, argument, option
+from gpukit.cli.options import argument, option
 from gpukit.cli.vertices.read import number
 from gpukit.errors import UsageError
 from gpukit.papers.cli.bench_record import Record, each_graph
+from gpukit.papers.cli.options import GraphsArgument, Kept, RelativeErrorOption
 from gpukit.parameters.kpar import Params, StopParameter
 from gpukit.parameters.option import length_of
 

@@ -3,7 +3,6 @@
 from itertools import product
 from typing import Annotated, Any
 
-from gpukit.cli import options
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.options import option
@@ -11,7 +10,15 @@ from gpukit.cli.vertices.read import number
 from gpukit.device.select import choose
 from gpukit.errors import UsageError
 from gpukit.papers.cli.bench_record import Record, each_graph, named
-from gpukit.papers.cli.options import check_groups
+from gpukit.papers.cli.options import (
+    ETA_TIMED,
+    CampaignsOption,
+    DiffusionOption,
+    GraphsArgument,
+    Kept,
+    RecordOption,
+    check_groups,
+)
 from gpukit.parameters.merit import USUAL_BATCH
 from gpukit.parameters.option import Option, length_of
 
@@ -24,11 +31,11 @@ Batch = Annotated[
 @with_run(*DEVICE, seed=1, writes="record")
 def merit(
     run: Run,
-    graphs: options.GraphsArgument,
+    graphs: GraphsArgument,
     *,
-    etas: options.CampaignsOption = None,
+    etas: CampaignsOption = None,
     batch: Batch = None,
-    models: options.DiffusionOption = "ic,lt",
+    models: DiffusionOption = "ic,lt",
     methods: Annotated[
         str,
         option(
@@ -40,7 +47,7 @@ def merit(
         str | None, option("--groups", "β of the update of sets in segments, with commas; without, they are in tables.")
     ] = None,
     worlds: Annotated[int, option("--worlds", "Hidden worlds, a campaign each.", min=1)] = 3,
-    kept: options.Kept,
+    kept: Kept,
 ) -> None:
     """Time campaigns of minimum-cost seeding, warm: every method and target in the same hidden worlds."""
     run.params = {"batch": USUAL_BATCH if batch is None else batch, "worlds": worlds}
@@ -55,7 +62,7 @@ def merit(
     record = Record("merit", run, kept.compare)
     for name, facts, graph, tables in each_graph(graphs, tables=True):
         fitting = length_of("batch", batch, USUAL_BATCH, graph.n)
-        aims = targets or [length_of("eta", None, options.ETA_TIMED, graph.n)]
+        aims = targets or [length_of("eta", None, ETA_TIMED, graph.n)]
         for model, eta, certificate, method, beta in product(
             models.split(","), aims, certificates.split(","), methods.split(","), betas
         ):
@@ -74,14 +81,14 @@ def merit(
 @with_run(*DEVICE, device="cuda", seed=1, writes="record")
 def counters(
     run: Run,
-    graphs: options.GraphsArgument,
+    graphs: GraphsArgument,
     *,
-    etas: options.CampaignsOption = None,
+    etas: CampaignsOption = None,
     batch: Batch = None,
-    models: options.DiffusionOption = "ic",
+    models: DiffusionOption = "ic",
     methods: Annotated[str, option("--methods", "Of merit, redrawn, segmented, gamcss; with commas.")] = "merit,gamcss",
     launches: Annotated[int, option("--launches", "Launches of a campaign to count at most.", min=1)] = 200,
-    out: options.RecordOption = None,
+    out: RecordOption = None,
 ) -> None:
     """Count atomics, occupancy and more in a campaign of each method, by NVIDIA's profiler ncu (Nsight Compute)."""
     run.params = {"batch": USUAL_BATCH if batch is None else batch, "launches": launches}
@@ -94,7 +101,7 @@ def counters(
     from gpukit.papers.merit.baselines import configure
 
     ncu = find_ncu()
-    targets = [str(options.ETA_TIMED)] if etas is None else etas.split(",")
+    targets = [str(ETA_TIMED)] if etas is None else etas.split(",")
     campaigns = list(product(models.split(","), targets, methods.split(",")))
     for model, eta, method in campaigns:
         params = Params(number(eta, "--eta", int), run.params["batch"], model, seed=run.seed)  # type: ignore[arg-type]

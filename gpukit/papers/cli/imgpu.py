@@ -8,10 +8,10 @@ from gpukit.api.seeds import laps
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
 from gpukit.cli.imgpu import find
-from gpukit.cli.options import GraphArgument, SeedsOption, option
+from gpukit.cli.options import GraphArgument, option
 from gpukit.graph.tiny import one_edge
 from gpukit.papers.cli.imgpu_shape import shape
-from gpukit.papers.cli.options import ablation
+from gpukit.papers.cli.options import SeedsOption, ablation
 from gpukit.parameters.gim import Sampler
 from gpukit.parameters.imgpu import USUAL_WORLDS, Params
 from gpukit.parameters.option import ABLATIONS, Option

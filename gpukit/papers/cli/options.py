@@ -1,9 +1,39 @@
 """How the options of papers' commands are declared."""
 
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
 
-from gpukit.cli.options import option
+from gpukit.cli.options import argument, option
 from gpukit.errors import UsageError
+from gpukit.parameters.option import Option
+
+SeedsOption = Annotated[int, Option("Number of seeds.", metavar="K")]
+
+# Benchmarks
+
+SEEDS_TIMED, ETA_TIMED = 50, 1000
+"""Seeds of a run and target of a campaign by default, where the graph has as many vertices."""
+
+GraphsArgument = Annotated[list[Path], argument("G.h5…", "Graphs to run on.")]
+DiffusionOption = Annotated[str, option("--models", "Diffusion models, with commas between them.")]
+SeedsTimedOption = Annotated[int | None, option("-k --k", f"Seeds; {SEEDS_TIMED}, or n if smaller, by default.")]
+RelativeErrorOption = Annotated[float, option("--epsilon", "Relative error, in (0, 0.5].")]
+RepeatOption = Annotated[int, option("--repeat", "Timed runs of each configuration.", min=1)]
+CampaignsOption = Annotated[
+    str | None, option("--eta", f"Targets, with commas between them; {ETA_TIMED}, or n if smaller, by default.")
+]
+RecordOption = Annotated[Path | None, option("--out FILE", "Where to keep the record (JSON), from run to run.")]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What becomes of the record of a benchmark."""
+
+    out: RecordOption = None
+    compare: Annotated[
+        Path | None, option("--compare OLD.json", "An older record; exit code 1 if a time grew beyond noise.")
+    ] = None
 
 
 def ablation(spec: str, text: str) -> Any:
