@@ -24,7 +24,7 @@ graph import edges.txt --weights file --out F.h5
 graph import edges.txt --undirected --parallel-edges combine --weights const:0.2 --out M.h5
 graph generate er --vertices 40 --edges 160 --out er.h5
 graph generate ba --vertices 40 --attach 3 --out ba.h5
-graph generate rmat --scale 17 --edges 1100000 --out rmat.h5
+graph generate rmat --scale 9 --edges 2000 --out rmat.h5
 graph generate holme-kim --vertices 40 --attach 3 --triad 0.5 --out hk.h5
 graph generate affiliation --vertices 400 --edges 2000 --triangles 500 --out aff.h5
 gim run G.h5 -k 2 --min-sets 500 --out S.h5 --device cpu
@@ -65,8 +65,7 @@ evaluate diversity U.h5 --answers D.h5
 verify G.h5
 doctor
 """
-"""What commands run, each with the kinds of arguments that it can meet. Ablations and competitors are left out. A graph
-of a million edges is sorted by kernels."""
+"""What commands run, each with the kinds of arguments that it can meet. Ablations and competitors are left out."""
 
 
 @with_run()

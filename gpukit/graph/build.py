@@ -23,7 +23,6 @@ from gpukit.graph.probabilities import (
     stored,
     threshold,
 )
-from gpukit.graph.sort import sort_keys
 from gpukit.wording import spelled
 
 
@@ -175,7 +174,7 @@ class _Rows(NamedTuple):
 def _rows_in_place(listed: _Listed, facts: dict, transpose: bool) -> _Rows:
     """Make rows of edges without individual weights; the listed edges become keys and then rows, in the same memory."""
     keys, n, original = _keys(listed, listed.weights.scheme in EXPLICIT)
-    sort_keys(keys, n)
+    keys.sort()
     words, indptr = keys.view(np.int32), np.empty(n + 1, np.int64)
     kept, loops = merge_keys(keys, indptr, words)
     full = transpose and 2 * kept >= len(keys)  # otherwise most of the memory would stay unused
@@ -207,7 +206,7 @@ def _rows(listed: _Listed, facts: dict, transpose: bool) -> _Rows:
         keys = keys[np.tile(keep, 2) if undirected else keep]
     del keep
     if words is None:
-        sort_keys(keys, n)
+        keys.sort()
     else:
         if parallel == "first":  # both halves of an undirected graph hold the same lines
             lines = np.arange(len(keys)) % (len(keys) // (2 if undirected else 1) or 1)
