@@ -146,19 +146,27 @@ def record_of(seeds: list[int], result: "Result") -> dict[str, Any]:
     return record
 
 
-def simulate(session: Session, params: WorldParams, **options: Any) -> "tuple[Artifact, WorldResult, list[float]]":
+def simulate(
+    session: Session, params: WorldParams, *, pairs: bool = True, **options: Any
+) -> "tuple[Artifact, WorldResult, list[float]]":
     """Return the seeds that IMGPU finds, what it says of them, and the seconds until each was chosen.
 
-    ``options`` are further arguments of :func:`gpukit.imgpu.maximise`.
+    ``pairs`` is an argument of :func:`gpukit.worlds.blocks.prepare_blocks`, ``options`` are further arguments of
+    :func:`gpukit.imgpu.maximise`.
     """
     from gpukit.imgpu import maximise
     from gpukit.imgpu.problem import check
+    from gpukit.worlds.blocks import prepare_blocks
 
     graph = session.graph
     device = use_device(session, params.worlds or USUAL_WORLDS, params.k if params.fresh else 2)
     check(graph, params.k)
+    begun = session.timer.seconds()["total"]
+    with session.phase("transfer"):
+        options["ready"] = prepare_blocks(graph, pairs=pairs)
+    prepared = session.timer.seconds()["total"]
     session.load(lambda: maximise(graph, replace(params, k=1, worlds=2), device, **options))
-    start = session.timer.seconds()["total"]
+    start = session.timer.seconds()["total"] - (prepared - begun)
     with session.progress("worlds") as update:
         found = maximise(graph, params, device, timer=session.timer, progress=update, **options)
     choice = laps(session, start)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numba
 import numpy as np
@@ -17,10 +18,10 @@ def rows_by_edges(indptr: np.ndarray, workers: int) -> np.ndarray:
     return first_rows
 
 
-def in_parts(kernel: Callable[..., None], bounds: np.ndarray, *arrays: np.ndarray) -> None:
+def in_parts(kernel: Callable[..., None], bounds: np.ndarray, *arguments: Any) -> None:
     """Run a kernel on the ranges between ascending bounds in threads; Numba's threads would end a forked process."""
     with ThreadPoolExecutor(len(bounds) - 1) as pool:
-        list(pool.map(lambda low, end: kernel(*arrays, low, end), bounds[:-1], bounds[1:]))
+        list(pool.map(lambda low, end: kernel(*arguments, low, end), bounds[:-1], bounds[1:]))
 
 
 def transpose_rows(

@@ -189,7 +189,7 @@ def in_probabilities(graph: Graph) -> np.ndarray:
     if graph.in_probabilities is not None:
         return graph.in_probabilities
     degrees = np.diff(graph.in_indptr)
-    return np.repeat(_scheme_stored(graph.weights, degrees), degrees)
+    return np.repeat(scheme_stored(graph.weights, degrees), degrees)
 
 
 def out_probabilities(graph: Graph) -> np.ndarray:
@@ -244,10 +244,10 @@ def head_probabilities(graph: Graph) -> np.ndarray:
     InputError
         If the graph has no probabilities.
     """
-    return _scheme_stored(graph.weights, in_degrees(graph))
+    return scheme_stored(graph.weights, in_degrees(graph))
 
 
-def _scheme_stored(weights: Weights, degrees: np.ndarray) -> np.ndarray:
+def scheme_stored(weights: Weights, degrees: np.ndarray) -> np.ndarray:
     """Return the stored word of every in-edge of each vertex, for schemes in which they are equal."""
     if weights.scheme == "wc":
         return cascade_stored(degrees)
@@ -304,7 +304,7 @@ def above_one(graph: Graph) -> str:
         return ""
     degrees = in_degrees(graph)
     if graph.probabilities is None:
-        sums = (_scheme_stored(graph.weights, degrees).astype(np.int64) + 1) * degrees
+        sums = (scheme_stored(graph.weights, degrees).astype(np.int64) + 1) * degrees
     else:
         sums = _in_sums(graph.indices, graph.probabilities, graph.n)
     broken = np.flatnonzero(sums > ONE + degrees)

@@ -93,7 +93,7 @@ def maximise(
     *,
     timer: PhaseTimer | None = None,
     progress: Progress | None = None,
-    pairs: bool = True,
+    ready: ArcBlocks | None = None,
     make: Callable[..., Worlds] = make_worlds,
     **options: Any,
 ) -> Result:
@@ -111,8 +111,8 @@ def maximise(
         Charged with the phases ``transfer``, ``worlds``, ``selection`` and ``estimate``; a lap for each choice.
     progress : callable, optional
         Called now and then with (worlds or choices done, total).
-    pairs : bool
-        Whether one coin decides both directions of an undirected edge (:func:`gpukit.worlds.blocks.prepare_blocks`).
+    ready : ArcBlocks, optional
+        The graph as :func:`gpukit.worlds.blocks.prepare_blocks` returns it; prepared here if not given.
     make : callable, optional
         Called like :func:`make_worlds`; its worlds may count differently.
     **options
@@ -134,7 +134,7 @@ def maximise(
     check(graph, params.k)
     timer = timer or PhaseTimer()
     with timer.phase("transfer"):
-        worlds = make(prepare_blocks(graph, pairs=pairs), params.seed, device, **options)
+        worlds = make(prepare_blocks(graph) if ready is None else ready, params.seed, device, **options)
     r, optimism = params.worlds, None
     if r is None:
         r, optimism = enough_worlds(worlds, params, timer, progress)

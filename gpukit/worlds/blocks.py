@@ -14,15 +14,29 @@ Source of the skipping: Nobari, Lu, Karras, Bressan, "Fast random graph generati
 number is the same on every device.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
+import numba
 import numpy as np
 
+from gpukit.device.compiled import njit
 from gpukit.graph.csr import Graph
-from gpukit.graph.probabilities import in_degrees, no_probabilities, out_probabilities, threshold
+from gpukit.graph.kernels import in_parts, rows_by_edges
+from gpukit.graph.probabilities import in_degrees, no_probabilities, out_probabilities, scheme_stored, threshold
 from gpukit.worlds.reverse import NO_ACCEPT
-from gpukit.worlds.tables import DIRECT_EDGES, MAX_LIVE, OWN, TableStore
+from gpukit.worlds.tables import (
+    DIRECT_EDGES,
+    MAX_LIVE,
+    OWN,
+    TableStore,
+    probability_class,
+    scale_rows,
+)
+
+ARCS_PER_WORKER = 1 << 16
+"""Fewest arcs for which a thread is started."""
 
 _TWO32 = 1 << 32
 
@@ -66,6 +80,25 @@ class ArcBlocks:
         return int(np.where((kinds == 0) | (kinds == OWN), self.blocks[:, 1], kinds).sum())
 
 
+class _Kinds(NamedTuple):
+    """How arcs are sampled: those of one kind alike.
+
+    Attributes
+    ----------
+    values : int64 array, shape (kinds,)
+        In-degrees of heads, or classes of probabilities; ascending.
+    of_head : int32 array, shape (n,) or (0,)
+        Index of the kind of the arcs into each vertex. If it is empty, the kind is the class of the arc's word, or the
+        only one if there are no words.
+    words : uint32 array, shape (m,) or (0,)
+        Stored probability of each arc, if it does not follow from the kind.
+    """
+
+    values: np.ndarray
+    of_head: np.ndarray
+    words: np.ndarray
+
+
 def prepare_blocks(graph: Graph, *, skip: bool = True, pairs: bool = True) -> ArcBlocks:
     """Return the arc blocks of a graph.
 
@@ -85,42 +118,38 @@ def prepare_blocks(graph: Graph, *, skip: bool = True, pairs: bool = True) -> Ar
     """
     if graph.weights.scheme == "none":
         raise no_probabilities()
-    tails = np.repeat(np.arange(graph.n, dtype=np.int32), np.diff(graph.indptr))
-    heads = graph.indices
-    words = out_probabilities(graph)
     paired = pairs and _symmetric(graph)
-    if paired:
-        kept = tails < heads
-        tails, heads, words = tails[kept], heads[kept], words[kept]
-    mean_live = (float(words.sum(dtype=np.float64)) + len(words)) / _TWO32
-    if not skip:
-        blocks = np.array([(low, size, OWN) for low, size in _cut(0, len(tails), MAX_LIVE)], np.uint32).reshape(-1, 3)
-        return ArcBlocks(graph.n, tails, heads, blocks, words, np.zeros(1, np.uint64), paired, mean_live)
+    kinds = (
+        _kinds(graph) if skip else _Kinds(np.zeros(1, np.int64), np.zeros(graph.n, np.int32), out_probabilities(graph))
+    )
+    tails, heads, accept, sizes, thresholds = _order(graph, kinds, paired)
     store = TableStore()
-    accept = NO_ACCEPT
+    parts, start = [np.empty((0, 3), np.uint32)], 0
+    for kind, size in zip(kinds.values.tolist(), sizes.tolist(), strict=True):
+        rows_of = _rows_of(graph, store, kind) if skip else (MAX_LIVE, lambda _: OWN)
+        parts.append(_cut(start, start + size, *rows_of))
+        start += size
+    blocks = np.concatenate(parts)
+    if skip and len(accept):
+        classes = np.repeat(kinds.values.astype(np.uint8), [len(part) for part in parts[1:]])
+        bounds = np.arange(_workers(len(tails)) + 1) * len(blocks) // _workers(len(tails))
+        in_parts(scale_rows, bounds, blocks, classes, accept)
+    if not len(accept):
+        words = scheme_stored(graph.weights, kinds.values).astype(np.uint64)
+        thresholds, accept = int(sizes.astype(np.uint64) @ (words + np.uint64(1))), NO_ACCEPT
+    return ArcBlocks(graph.n, tails, heads, blocks, accept, store.array(), paired, thresholds / _TWO32)
+
+
+def _kinds(graph: Graph) -> _Kinds:
+    """Return how the arcs of a graph are sampled."""
+    no_heads, no_words = np.empty(0, np.int32), np.empty(0, np.uint32)
     if graph.probabilities is not None:
-        kinds = 32 - np.frexp(words.astype(np.float64))[1].astype(np.int64)
-    elif graph.weights.scheme == "wc":
-        kinds = in_degrees(graph)[heads]
-    else:
-        kinds = np.zeros(len(tails), np.int64)
-    if len(kinds) and kinds.min() < kinds.max():
-        order = np.argsort(kinds, kind="stable")
-        tails, heads, words, kinds = tails[order], heads[order], words[order], kinds[order]
-    if graph.probabilities is not None:
-        accept = words.copy()
-    rows: list[tuple[int, int, int]] = []
-    values, starts = np.unique(kinds, return_index=True)
-    for kind, start, end in zip(values.tolist(), starts.tolist(), [*starts.tolist()[1:], len(tails)], strict=True):
-        if graph.probabilities is not None:
-            rows += _class_rows(store, accept, kind, start, end)
-        elif graph.weights.scheme == "wc":
-            rows += _equal_rows(store, 1, kind, start, end)
-        else:
-            assert graph.weights.p is not None
-            rows += _equal_rows(store, threshold(graph.weights.p), _TWO32, start, end)
-    blocks = np.array(rows, np.uint32).reshape(-1, 3)
-    return ArcBlocks(graph.n, tails, heads, blocks, accept, store.array(), paired, mean_live)
+        return _Kinds(np.arange(33), no_heads, graph.probabilities)
+    if graph.weights.scheme == "const":
+        return _Kinds(np.zeros(1, np.int64), no_heads, no_words)
+    degrees = in_degrees(graph)
+    exists = np.bincount(degrees) > 0
+    return _Kinds(np.flatnonzero(exists), (np.cumsum(exists, dtype=np.int32) - 1)[degrees], no_words)
 
 
 def _symmetric(graph: Graph) -> bool:
@@ -132,28 +161,92 @@ def _symmetric(graph: Graph) -> bool:
     return graph.in_probabilities is not None and bool(np.array_equal(graph.probabilities, graph.in_probabilities))
 
 
-def _cut(start: int, end: int, limit: int) -> Iterator[tuple[int, int]]:
-    for low in range(start, end, limit):
-        yield low, min(limit, end - low)
+def _workers(arcs: int) -> int:
+    return max(1, min(numba.get_num_threads(), arcs // ARCS_PER_WORKER))
 
 
-def _equal_rows(store: TableStore, numerator: int, denominator: int, start: int, end: int) -> list:
-    """Return the blocks of arcs start … end - 1, all of one probability."""
+def _order(graph: Graph, kinds: _Kinds, paired: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, int]:
+    """Return tails, heads and words of the arcs by kind, the arcs of each kind, and the sum of the words' thresholds.
+
+    A counting sort in two passes. Arcs of a kind stay in the order of the graph. If paired, only arcs to a vertex with
+    a higher id are kept.
+    """
+    workers = _workers(graph.m)
+    first_rows, each = rows_by_edges(graph.indptr, workers), np.arange(workers + 1)
+    counts, sums = np.zeros((workers, len(kinds.values)), np.int64), np.zeros(workers, np.uint64)
+    arcs = (graph.indptr, graph.indices, kinds.of_head, kinds.words, paired, first_rows)
+    in_parts(_count, each, *arcs, counts, sums)
+    by_kind = counts.T.ravel()
+    places = (np.cumsum(by_kind) - by_kind).reshape(counts.T.shape).T.copy()
+    sizes = counts.sum(axis=0)
+    tails, heads = np.empty((2, int(sizes.sum())), np.int32)
+    words = np.empty(len(tails) if len(kinds.words) else 0, np.uint32)
+    in_parts(_place, each, *arcs, places, tails, heads, words)
+    return tails, heads, words, sizes, int(sums.sum())
+
+
+@njit
+def _kind(of_head, words, arc, head):
+    """Return the index of an arc's kind."""
+    if len(of_head):
+        return np.int64(of_head[head])
+    return probability_class(words[arc]) if len(words) else np.int64(0)
+
+
+@njit
+def _count(indptr, indices, of_head, words, paired, first_rows, counts, sums, low, end):
+    """Count the arcs of workers low … end - 1 by kind, and sum their thresholds; worker i owns row i of ``counts``."""
+    for worker in range(low, end):
+        own, total = np.zeros(counts.shape[1], np.int64), np.uint64(0)  # other workers' counters share cache lines
+        for u in range(first_rows[worker], first_rows[worker + 1]):
+            for arc in range(indptr[u], indptr[u + 1]):
+                if not paired or u < indices[arc]:
+                    own[_kind(of_head, words, arc, indices[arc])] += 1
+                    if len(words):
+                        total += np.uint64(words[arc]) + np.uint64(1)
+        for kind in range(len(own)):
+            counts[worker, kind] = own[kind]
+        sums[worker] = total
+
+
+@njit
+def _place(indptr, indices, of_head, words, paired, first_rows, places, tails, heads, moved, low, end):
+    """Write the arcs of workers low … end - 1 from the place of each kind on."""
+    for worker in range(low, end):
+        own = places[worker].copy()
+        for u in range(first_rows[worker], first_rows[worker + 1]):
+            for arc in range(indptr[u], indptr[u + 1]):
+                if not paired or u < indices[arc]:
+                    kind = _kind(of_head, words, arc, indices[arc])
+                    place = own[kind]
+                    own[kind] = place + 1
+                    tails[place], heads[place] = u, indices[arc]
+                    if len(words):
+                        moved[place] = words[arc]
+
+
+def _rows_of(graph: Graph, store: TableStore, kind: int) -> tuple[int, Callable[[int], int]]:
+    """Return the most arcs of a block of a kind, and a function from the size of a block to its meta word."""
+    if graph.probabilities is not None:
+        if kind <= 1:
+            return MAX_LIVE, lambda _: OWN
+        return 8 << kind, lambda size: OWN if size <= DIRECT_EDGES else store.binomial(size, 1, 1 << kind)
+    if graph.weights.scheme == "wc":
+        numerator, denominator = 1, max(kind, 1)
+    else:
+        assert graph.weights.p is not None
+        numerator, denominator = threshold(graph.weights.p), _TWO32
     if 4 * numerator >= denominator:
-        meta = store.equal((2 * _TWO32 * numerator + denominator) // (2 * denominator))
-        return [(low, size, meta) for low, size in _cut(start, end, MAX_LIVE)]
-    limit = 8 * denominator // numerator
-    return [(low, size, store.binomial(size, numerator, denominator)) for low, size in _cut(start, end, limit)]
+        return MAX_LIVE, lambda _: store.equal((2 * _TWO32 * numerator + denominator) // (2 * denominator))
+    return 8 * denominator // numerator, lambda size: store.binomial(size, numerator, denominator)
 
 
-def _class_rows(store: TableStore, accept: np.ndarray, b: int, start: int, end: int) -> list:
-    """Return the blocks of arcs of class b; scale the acceptance words of blocks that are sampled at 2**-b."""
-    rows = []
-    for low, size in _cut(start, end, MAX_LIVE if b <= 1 else 8 << b):
-        if b <= 1 or size <= DIRECT_EDGES:
-            rows.append((low, size, OWN))
-            continue
-        part = accept[low : low + size].astype(np.uint64) + np.uint64(1)
-        accept[low : low + size] = ((part << np.uint64(b)) - np.uint64(1)).astype(np.uint32)
-        rows.append((low, size, store.binomial(size, 1, 1 << b)))
+def _cut(start: int, end: int, limit: int, meta_of: Callable[[int], int]) -> np.ndarray:
+    """Return the blocks of arcs start … end - 1; all but the last have ``limit`` arcs."""
+    lows = np.arange(start, end, limit)
+    rows = np.empty((len(lows), 3), np.uint32)
+    rows[:, 0], rows[:, 1] = lows, np.minimum(limit, end - lows)
+    for part in (rows[:-1], rows[-1:]):
+        if len(part):
+            part[:, 2] = meta_of(int(part[0, 1]))
     return rows

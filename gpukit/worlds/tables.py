@@ -161,7 +161,7 @@ def _constant(indptr: np.ndarray, p: float) -> dict[str, np.ndarray]:
 
 
 @njit
-def _probability_class(stored):
+def probability_class(stored):
     """Return b with 2**-b >= p > 2**-(b+1) for the stored fixed-point p (minus one)."""
     b = 32
     for step in (16, 8, 4, 2, 1):
@@ -184,7 +184,7 @@ def _count_rows(indptr, probabilities, extra, low, end):
     for v in range(low, end):
         sizes[:] = 0
         for e in range(indptr[v], indptr[v + 1]):
-            sizes[_probability_class(probabilities[e])] += 1
+            sizes[probability_class(probabilities[e])] += 1
         rows = 0
         for b in range(33):
             rows += -(-sizes[b] // _row_length_limit(b))
@@ -198,7 +198,7 @@ def _fill_rows(indptr, neighbours, probabilities, first_extra, rows, classes, in
     for v in range(low, end):
         sizes[:] = 0
         for e in range(indptr[v], indptr[v + 1]):
-            sizes[_probability_class(probabilities[e]) + 1] += 1
+            sizes[probability_class(probabilities[e]) + 1] += 1
         for b in range(33):
             sizes[b + 1] += sizes[b]
         row = v
@@ -219,7 +219,7 @@ def _fill_rows(indptr, neighbours, probabilities, first_extra, rows, classes, in
                 classes[row] = b
                 done += limit
         for e in range(indptr[v], indptr[v + 1]):
-            b = _probability_class(probabilities[e])
+            b = probability_class(probabilities[e])
             position = start + sizes[b]
             sizes[b] += 1
             indices[position] = neighbours[e]
@@ -227,7 +227,7 @@ def _fill_rows(indptr, neighbours, probabilities, first_extra, rows, classes, in
 
 
 @njit
-def _scale(rows, classes, accept, low, end):
+def scale_rows(rows, classes, accept, low, end):
     """Scale the probabilities of edges in rows low … end - 1: given that the row's draws chose an edge."""
     for row in range(low, end):
         b = classes[row]
@@ -269,7 +269,7 @@ def _classes(indptr: np.ndarray, neighbours: np.ndarray, probabilities: np.ndarr
     first_extra = n + np.cumsum(extra) - extra
     in_parts(_fill_rows, vertices, indptr, neighbours, probabilities, first_extra, rows, classes, indices, accept)
     parts = np.arange(threads + 1) * len(rows) // threads
-    in_parts(_scale, parts, rows, classes, accept)
+    in_parts(scale_rows, parts, rows, classes, accept)
     ends = np.cumsum(_longest(rows, classes) + 1)
     first = np.concatenate([[0], ends[:-1]])
     there = np.zeros(ends[-1], np.bool_)

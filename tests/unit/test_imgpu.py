@@ -19,6 +19,7 @@ from gpukit.imgpu import Params, maximise, run
 from gpukit.imgpu.optimism import two_fold
 from gpukit.imgpu.worlds_cpu import CpuWorlds
 from gpukit.parameters.imgpu import ESTIMATE_FIRST
+from gpukit.worlds import blocks
 from gpukit.worlds.blocks import prepare_blocks
 
 EDGES = [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4), (4, 5), (5, 6), (6, 4), (7, 5), (2, 0)]
@@ -90,6 +91,22 @@ def test_each_arc_is_live_as_often_as_it_should(random_graph, scheme):
             counts[place[arc]] += 1
     for u, v, p in edges(graph):
         check_cells({1: counts[place[u, v]], 0: runs - counts[place[u, v]]}, {1: p, 0: 1 - p}, 1e-6 / graph.m)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("scheme", [Weights("const", 0.03), Weights(), Weights("trivalency", seed=1)], ids=str)
+def test_arcs_are_in_order_of_kind(random_graph, scheme, workers, monkeypatch):
+    """In-degrees, or powers of two that probabilities fall below; within a kind the order of the graph."""
+    monkeypatch.setattr(blocks, "_workers", lambda arcs: workers)
+    graph = random_graph(60, 1500, 4, scheme)
+    degrees = np.bincount(graph.indices)
+    kind = {"const": lambda v, p: 0, "wc": lambda v, p: degrees[v]}.get(scheme.scheme, lambda v, p: -int(np.log2(p)))
+    expected = sorted(edges(graph), key=lambda one: kind(one[1], float(one[2])))
+    ready = prepare_blocks(graph)
+    assert list(zip(ready.tails.tolist(), ready.heads.tolist(), strict=True)) == [(u, v) for u, v, _ in expected]
+    assert ready.blocks[:, 1].sum() == graph.m
+    assert (ready.blocks[1:, 0] == ready.blocks[:-1, 0] + ready.blocks[:-1, 1]).all()
+    assert ready.mean_live == pytest.approx(float(sum(p for _, _, p in expected)), rel=1e-8)  # rounded to 2**-32
 
 
 @pytest.mark.parametrize("fresh", [True, False])
