@@ -156,6 +156,7 @@ verify G.h5 S.h5 C.h5 D.h5
 """
 
 
+@pytest.mark.long
 def test_ordinary_runs_do_not_load_what_rebuilds_papers(tmp_path: Path) -> None:
     script = f"""if True:
         import sys

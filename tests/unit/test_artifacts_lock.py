@@ -12,7 +12,9 @@ from gpukit.artifacts.lock import only_writer
 from gpukit.errors import InputError
 
 
-@pytest.fixture(params=[None, "ENOLCK", "ENOSYS", "EOPNOTSUPP"])
+@pytest.fixture(
+    params=[None, "ENOLCK", *(pytest.param(each, marks=pytest.mark.long) for each in ("ENOSYS", "EOPNOTSUPP"))]
+)
 def flock(request, monkeypatch):
     """Let the file system have flock, or answer it by an error."""
     if request.param:

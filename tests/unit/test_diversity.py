@@ -248,6 +248,7 @@ def test_largest_trussness_of_ego_networks():
     assert len(seen) > 1
 
 
+@pytest.mark.long
 def test_decomposition_of_wiki_vote(wiki):
     found = decompose(wiki)
     assert ego_trussness(build_network(wiki), 23) == 22  # table 1 of the paper

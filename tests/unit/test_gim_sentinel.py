@@ -87,6 +87,7 @@ def test_no_sentinel_where_nobody_is_in_large_sets(make_graph):
     assert sentinel.find(*problem_of(make_graph(N, edges, Weights("const", 1.0)), Params(k=3))) is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("optimism", [0.01, None])
 @pytest.mark.parametrize("sets", ["kept", "plain"])
 def test_answers_are_as_good_and_proved(dense, optimism, sets):
@@ -105,6 +106,7 @@ def test_threads_change_nothing(dense):
     assert one.facts() == three.facts() and one.history == three.history
 
 
+@pytest.mark.long
 def test_exchange_finds_the_best_in_its_place(dense):
     """Against whole sets: a poor sentinel goes, for the vertex that most of what the others leave has."""
     problem, another = problem_of(dense, Params(k=3))
@@ -124,6 +126,7 @@ def test_exchange_finds_the_best_in_its_place(dense):
     assert sentinel.exchange(replace(problem, sentinel=int(best[0])), best, another, 3000) is None
 
 
+@pytest.mark.long
 def test_no_rival_adds_more_than_the_last_seed(dense, monkeypatch):
     """Over whole sets: nothing in the sentinel's place is worth more than that bound, which decides who is asked."""
     problem, another = problem_of(dense, Params(k=8))

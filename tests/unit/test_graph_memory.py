@@ -70,6 +70,7 @@ BUILT = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", BUILT)
 def test_the_prediction_is_close_to_the_peak(name: str) -> None:
     small = BUILT[name] | {"n": 1000, "edges": 20}

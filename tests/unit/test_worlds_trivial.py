@@ -153,6 +153,7 @@ def test_estimates_meet_the_exact_spread(make_graph, model, weights):
         assert abs(estimate - float(spread(graph, pair, model))) <= slack
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("p", [0.02, 0.2, 0.6])
 @pytest.mark.parametrize("kinds", [None, 2])
 def test_certificates_hold(random_graph, p, kinds):

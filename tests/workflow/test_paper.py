@@ -52,6 +52,7 @@ def test_the_five_papers_are_complete():
     assert {path.stem for path in (ROOT / "workflow/paper").glob("*.tsv")} == set(BUILT)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scale", ["smoke", "small", "full"])
 @pytest.mark.parametrize("paper", ITEMS)
 def test_every_scale_plans_every_item(tmp_path, paper, scale):
@@ -81,6 +82,7 @@ def test_every_scale_plans_every_item(tmp_path, paper, scale):
     assert ("data fetch" in text) == (scale == "full")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scale", ["small", "full"])
 def test_counters_are_planned_where_there_is_a_profiler(tmp_path, monkeypatch, scale):
     (tmp_path / "bin").mkdir()

@@ -260,6 +260,7 @@ def test_a_finished_folder_plans_nothing(folders, name):
     assert own == left == set()
 
 
+@pytest.mark.long
 def test_each_result_deleted_in_turn_is_made_again(folders):
     """One at a time: what is asked for only because others need it would stay away while those are there."""
     folder, config = folders["demo"], changed(DEMO, "graphs.0.models", ["ic"])
@@ -298,6 +299,7 @@ def test_a_killed_warm_up_with_the_rest_absent_plans_all(folders, tmp_path):
     assert own == FIRST and not left
 
 
+@pytest.mark.long
 def test_a_run_that_leaves_something_out_fails(folders):
     """Snakemake 9.27 plans nothing behind an input that it takes for ancient, whatever else is missing."""
     path = folders["demo"].path

@@ -52,6 +52,7 @@ def test_another_edge_list_is_imported_whatever_its_time(tmp_path):
     assert not snakemake(tmp_path), "only touched"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["-g.csv", "--help", ' it\'s $HOME; & (a) #`b` "c" \\d *~%s.csv', "two\nlines.csv"])
 def test_a_file_may_have_any_name(tmp_path, name):
     (tmp_path / name).write_text("source,target\n" + "".join(f"{v},{v + 1}\n" for v in range(40)))

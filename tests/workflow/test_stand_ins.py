@@ -57,6 +57,7 @@ def test_a_stand_in_is_of_one_kind_at_every_scale():
         assert kinds.setdefault((paper, name), kind) == kind
 
 
+@pytest.mark.long
 def test_every_vertex_has_an_edge_and_out_of_directed_ones_one_leads(drawn):
     """Else sources of kPAR answer themselves, and vertices without edges are the cheapest seeds of MERIT."""
     paper, _, _, u, _, n = drawn
@@ -78,6 +79,7 @@ def test_cascades_of_imgpu_end(drawn):
         assert 0.01 * np.bincount(u, minlength=n).astype(float) @ np.bincount(v, minlength=n) / len(u) < 1
 
 
+@pytest.mark.long
 def test_triangles_are_those_of_the_real_graph(drawn):
     """Contexts of trusses and cores are made of triangles; a small dense graph has others by chance."""
     paper, _, options, u, v, n = drawn

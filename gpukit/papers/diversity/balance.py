@@ -116,7 +116,7 @@ def several(graph: Graph, gpus: Any, lists: type[WorkLists], fraction: float = S
                 first._order, first._ends = first._asked, running(np.diff(ends))
 
     network = Network(graph, gpus, full=full)
-    network.make_lists, network.fraction = lists, fraction  # type: ignore[assignment]
+    network.make_lists, network.fraction = lists, fraction
     return network
 
 
