@@ -94,6 +94,7 @@ def test_wide_rows_have_a_second_level(simulator, monkeypatch):
     assert np.array_equal(ours.scores, theirs.scores)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shared", [0, 32, 64, 96])
 def test_decompositions_in_shared_and_in_global_memory(simulator, monkeypatch, shared):
     """Egos of one to three words a row: dense parts and noise, so that there are many levels, and rounds of each."""

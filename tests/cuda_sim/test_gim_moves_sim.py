@@ -47,6 +47,7 @@ def shown(tmp_path, monkeypatch, capsys):
     return run
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("words", "patience", "kind"), [
     ((), 0.0, "cuda"),
     ((), 1000.0, "cpu"),

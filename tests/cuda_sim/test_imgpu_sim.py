@@ -196,6 +196,7 @@ def test_a_bit_for_each_of_many_vertices(simulator, random_graph, place):
     check(random_graph(900, 30, 4, Weights("const", 0.9)), 2, [17, 60], threads=16, blocks=1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("limits", LIMITS, ids=str)
 @pytest.mark.parametrize("p", [0.01, 0.25, 0.9])
 def test_short_searches_of_random_worlds(simulator, random_graph, monkeypatch, place, p, limits):

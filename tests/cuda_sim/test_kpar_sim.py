@@ -389,6 +389,7 @@ def test_bench_hands_forward_rows_to_the_cpu(simulator, random_graph, monkeypatc
     assert bench.on_threads(2, Sources.single([1]))["same_answers"]
 
 
+@pytest.mark.long
 def test_launches_that_take_no_longer_than_a_moment(simulator, make_graph, monkeypatch):
     """Queries of one batch in several launches, of kPAR and FORA+, with the answers of one."""
     from gpukit.kpar.batch import prepared_cuda, workspace_cuda

@@ -88,6 +88,7 @@ def test_sets_and_seeds_through_a_history(
             one.kill(dead, weakened)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("edges", "weights", "dead"),
     [
@@ -333,6 +334,7 @@ def test_tables_that_were_too_short_become_longer(random_graph, simulator, monke
     assert tables != {gpu.table}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("aside", "longest"), [(1, 2), (200, 1)])
 def test_tables_become_longer_in_the_same_memory(random_graph, simulator, monkeypatch, aside, longest):
     """Sets that grow move in the memory that there is, the last ones first, and none is drawn again."""

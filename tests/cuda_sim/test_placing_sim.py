@@ -106,6 +106,7 @@ def test_start_lists_are_the_last_rows_to_go(held_back, random_graph):
         assert {name for name, one in ready.arrays.items() if isinstance(one, arrays.Pinned)} == expected
 
 
+@pytest.mark.long
 def test_rank_and_index_of_a_graph_that_is_larger_than_the_gpu(held_back, random_graph, monkeypatch):
     """In-edges, and then out-edges, lie in host memory; walks are drawn in parts, and the index is the same."""
     from gpukit.graph.build import transpose

@@ -101,6 +101,7 @@ def check(one):
     assert np.array_equal(one._counts.array, np.bincount(drawn(one.first, one.drawn)[1], minlength=N))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("budget", [24 << 20, 100 << 20, 320 << 20])
 def test_two_collections_stay_within_the_budget(simulator, make_graph, pool, budget):
     """Both double, seeds are chosen on the way; and much fits before they move to the host."""
