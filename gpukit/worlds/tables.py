@@ -236,29 +236,6 @@ def scale_rows(rows, classes, accept, low, end):
                 accept[e] = ((np.uint64(accept[e]) + np.uint64(1)) << np.uint64(b)) - np.uint64(1)
 
 
-@njit
-def _longest(rows, classes):
-    """Return the length of the longest row of each class."""
-    longest = np.zeros(33, np.int64)
-    for row in range(len(classes)):
-        longest[classes[row]] = max(longest[classes[row]], np.int64(rows[row, 1]))
-    return longest
-
-
-@njit
-def _mark_kinds(rows, classes, first, there):
-    """Mark the kinds of rows that occur: ``first[class] + length``."""
-    for row in range(len(classes)):
-        there[first[classes[row]] + rows[row, 1]] = True
-
-
-@njit
-def _set_meta_of_kinds(rows, classes, first, meta, low, end):
-    """Set the meta words of rows low … end - 1, by kind."""
-    for row in range(low, end):
-        rows[row, 2] = meta[first[classes[row]] + rows[row, 1]]
-
-
 def _classes(indptr: np.ndarray, neighbours: np.ndarray, probabilities: np.ndarray) -> dict[str, np.ndarray]:
     n, threads = len(indptr) - 1, numba.get_num_threads()
     vertices, extra = rows_by_edges(indptr, threads), np.zeros(n, np.int64)
@@ -268,18 +245,17 @@ def _classes(indptr: np.ndarray, neighbours: np.ndarray, probabilities: np.ndarr
     indices, accept = np.empty_like(neighbours), np.empty_like(probabilities)
     first_extra = n + np.cumsum(extra) - extra
     in_parts(_fill_rows, vertices, indptr, neighbours, probabilities, first_extra, rows, classes, indices, accept)
-    parts = np.arange(threads + 1) * len(rows) // threads
-    in_parts(scale_rows, parts, rows, classes, accept)
-    ends = np.cumsum(_longest(rows, classes) + 1)
+    in_parts(scale_rows, np.arange(threads + 1) * len(rows) // threads, rows, classes, accept)
+    # A kind of rows is a class and a length; the kinds of a class stand together.
+    ends = np.cumsum([int(rows[classes == b, 1].max(initial=0)) + 1 for b in range(33)])
     first = np.concatenate([[0], ends[:-1]])
-    there = np.zeros(ends[-1], np.bool_)
-    _mark_kinds(rows, classes, first, there)
-    store, meta = TableStore(), np.zeros(len(there), np.uint32)
-    for kind in np.flatnonzero(there).tolist():
+    kinds = first[classes] + rows[:, 1]
+    store, meta = TableStore(), np.zeros(ends[-1], np.uint32)
+    for kind in np.flatnonzero(np.bincount(kinds)).tolist():
         b = int(np.searchsorted(ends, kind, side="right"))
         length = kind - int(first[b])
         meta[kind] = OWN if b <= 1 or length <= DIRECT_EDGES else store.binomial(length, 1, 1 << b)
-    in_parts(_set_meta_of_kinds, parts, rows, classes, first, meta)
+    rows[:, 2] = meta[kinds]
     return {"rows": rows, "thresholds": store.array(), "indices": indices, "accept": accept}
 
 
