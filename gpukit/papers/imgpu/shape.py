@@ -12,10 +12,9 @@ import numpy as np
 from gpukit.device.compiled import njit
 from gpukit.graph.csr import Graph, Weights
 from gpukit.imgpu.condense_cpu import condense
-from gpukit.imgpu.levels_cpu import condensed
 from gpukit.imgpu.world import Arcs
 from gpukit.imgpu.world_cpu import forget_slots, make_world, open_world
-from gpukit.papers.imgpu.levels_cpu import reach_by_level
+from gpukit.papers.imgpu.levels_cpu import condensed, reach_by_level
 from gpukit.papers.imgpu.switches import Switches
 from gpukit.worlds.blocks import prepare_blocks
 
