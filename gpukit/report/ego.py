@@ -122,23 +122,6 @@ def lay_out(edges: np.ndarray, circle: np.ndarray) -> np.ndarray:
     return np.round(position - position.mean(axis=0), 3)
 
 
-def hull(points: np.ndarray) -> np.ndarray:
-    """Return the corners of the convex hull of points in the plane, counterclockwise (Andrew's monotone chain)."""
-    ordered = sorted({(float(x), float(y)) for x, y in points})
-    halves = []
-    for sequence in (ordered, ordered[::-1]):
-        chain: list[tuple[float, float]] = []
-        for x, y in sequence:
-            while len(chain) > 1:
-                (ax, ay), (bx, by) = chain[-2:]
-                if (bx - ax) * (y - ay) - (by - ay) * (x - ax) > 0:
-                    break
-                chain.pop()
-            chain.append((x, y))
-        halves += chain[:-1]
-    return np.array(halves or ordered)
-
-
 def _named(edges: np.ndarray, circle: np.ndarray) -> list[int]:
     """Return the neighbours to name: all if they are few, otherwise the one with most edges of each circle."""
     if len(circle) <= NAMED:
@@ -185,10 +168,13 @@ def _draw(edges: np.ndarray, circle: np.ndarray, names: list[str], title: str, p
 
 
 def _around(points: np.ndarray, margin: float) -> np.ndarray:
-    """Return the outline of the points within ``margin`` of the convex hull."""
+    """Return the outline of the points within ``margin`` of the convex hull, counterclockwise."""
+    from scipy.spatial import ConvexHull
+
     angle = np.linspace(0, 2 * math.pi, 24, endpoint=False)
     circle = margin * np.stack((np.cos(angle), np.sin(angle)), axis=1)
-    return hull((hull(points)[:, None, :] + circle).reshape(-1, 2))
+    near = (points[:, None, :] + circle).reshape(-1, 2)
+    return near[ConvexHull(near).vertices]
 
 
 def lines(axes: Any, position: np.ndarray, edges: np.ndarray, colour: str, alpha: float) -> None:
