@@ -10,7 +10,7 @@ from oracles.ppr import exact, kpar, networkx_ppr
 from gpukit.errors import InputError
 from gpukit.evaluate.ppr import judge, power_method
 from gpukit.graph.build import build_graph
-from gpukit.graph.csr import Weights
+from gpukit.graph.csr import Graph, Weights
 from gpukit.graph.probabilities import edge_weights, parse_weights
 from gpukit.kpar import Params, Prepared, Sources, build_index, query, rank
 from gpukit.kpar.direct import query_directly
@@ -86,6 +86,20 @@ def test_products_are_those_of_whole_numbers():
     for amount in amounts:
         for chance in chances:
             assert int(part_of.py_func(np.uint64(amount), np.uint64(chance))) == amount * chance >> 64
+
+
+def test_chances_are_rounded_down_for_any_weights():
+    """Quotients whose digits a first guess misses, too: weights of all sizes, the least and the most."""
+    generator = np.random.default_rng(7)
+    for length in (1, 2, 3, 17, 200):
+        for bits in (1, 16, 31, 32):
+            words = generator.integers(0, 2**bits, length, np.uint32, endpoint=False)
+            words[generator.random(length) < 0.3] = generator.choice([0, 2**32 - 1])
+            heads = np.arange(length, dtype=np.int32)
+            graph = Graph(np.array([0, length]), heads, probabilities=words, weights=Weights("file"))
+            weights = np.cumsum(words.astype(object) + 1)
+            found = edge_chances(graph)
+            assert found.tolist()[:-1] == [(int(upto) << 64) // int(weights[-1]) for upto in weights[:-1]]
 
 
 def test_chances_are_sums_of_fractions(graph, small):
