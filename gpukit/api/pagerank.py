@@ -9,12 +9,12 @@ from gpukit.api.everybody import KIND, write_all
 from gpukit.api.graph import Graph, read_graph
 from gpukit.api.in_memory import GraphLike, as_graph, open_graph
 from gpukit.api.keywords import keywords
-from gpukit.api.pagerank_answers import among_of, answer, answer_exactly, answers_artifact
+from gpukit.api.pagerank_answers import among_of, answer, answer_arrays, answer_exactly, answers_artifact
 from gpukit.api.pagerank_changes import Follows
 from gpukit.api.pagerank_index import INDEX_VISITS, RANK_VISITS, index, index_artifact, index_of, rank
 from gpukit.api.parts import part_of
 from gpukit.api.resident import open_files
-from gpukit.api.results import Answer, Label, TopK, another_graph, path_of
+from gpukit.api.results import Answer, Label, Later, TopK, another_graph, path_of
 from gpukit.api.session import DeviceName, Session, Where
 from gpukit.api.vertices import Vertices, internal, is_label, weights_of
 from gpukit.errors import UsageError, WrongType
@@ -309,10 +309,14 @@ class PageRankIndex(Follows):
         depth = DEPTH.checked(depth)
         from gpukit.kpar.problem import Sources
 
-        self._follow()
+        if depth == "exact" or isinstance(sources, Answer) or isinstance(among, Answer):
+            self._follow()
+        else:
+            self._follow_for_queries()
         graph, asked = self._opened.csr, self._index.params
+        digest = "" if self._behind else self._opened.digest
         with Session(device=self._device, seed=0, **self._where) as session:
-            session.graph, session.labels, digest = graph, graph.labels, self._opened.digest
+            session.graph, session.labels = graph, graph.labels
             if isinstance(sources, Answer):
                 sources._check_graph(graph, digest, "sources")
             listed = None if among is None else internal(graph, among, "among", none=False, digest=digest)
@@ -323,7 +327,6 @@ class PageRankIndex(Follows):
             if not queries:
                 raise UsageError("there are no sources; give at least one")
             joined = Sources.joined(queries)
-            session.inputs = {"graph": digest, "index": self.digest}
             session.params = {"k": length, "depth": depth, "bounds": "exact", **asked.record()}
             named = None
             if listed is not None:
@@ -337,8 +340,28 @@ class PageRankIndex(Follows):
             else:
                 result = self._answer(session, joined, length, depth, named)
                 details["steps"] = result.steps.tolist()
-            artifact = answers_artifact(session, joined, result, "kpar", epsilon=asked.epsilon)
-            return TopK(artifact, details, graph)
+            return TopK(self._later(session, joined, result), details, graph)
+
+    def _later(self, session: Session, joined: "Sources", result: "Result") -> Later:
+        """Return answers whose artifact is made when it is asked for, with the digests of graph and index as now."""
+        inputs = None if self._behind else {"graph": self._opened.digest, "index": self.digest}
+        updates, further = 0 if self._follower is None else self._follower.updates, session.inputs
+
+        def make() -> "Artifact":
+            known = inputs
+            if known is None:
+                assert self._follower is not None
+                if self._follower.updates != updates:
+                    raise UsageError(
+                        "the index has changed since this answer, and its digest is not known; ask again, and save or "
+                        "compare the answer before the next update"
+                    )
+                known = {"graph": self.graph.digest, "index": self.digest}
+            session.inputs = known | further
+            return answers_artifact(session, joined, result, "kpar", epsilon=self.epsilon)
+
+        said = {"n": session.graph.n, "k": session.params["k"], "alpha": self.alpha}
+        return Later(answer_arrays(session.graph, joined, result), said, make)
 
     def _answer(self, session: Session, joined: "Sources", k: int, depth: str, among: "np.ndarray | None") -> "Result":
         """Answer queries: by the threads of an opened index, or here."""
@@ -457,9 +480,17 @@ class PageRankIndex(Follows):
         from gpukit.kpar.run import prepare_on
 
         asked = self._device
+        if self._prepared is not None and self._on_cpu:
+            session.device = device = self._prepared[0]  # looking for another one takes longer than a query
+            if self._follower is not None:
+                self._prepared = device, [self._follower.prepared()]
+            return self._prepared
         if asked == "auto" and self._prepared is not None:
             asked = self._prepared[0].kind  # where graph and index are
         device = session.use_device(asked, work=work)
+        if self._follower is not None and device.kind == "cpu":
+            self._prepared = device, [self._follower.prepared()]
+            return self._prepared
         if self._prepared is None or (self._prepared[0].kind, self._prepared[0].gpus) != (device.kind, device.gpus):
             with session.phase("prepare"):
                 self._prepared = device, prepare_on(device, self._opened.csr, self._index)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from gpukit.artifacts import Artifact
     from gpukit.device.select import Device
+    from gpukit.graph.csr import Graph
     from gpukit.kpar.problem import Params, Result, Sources
 
 
@@ -66,7 +67,16 @@ def answers_artifact(
     """Return answers as an artifact."""
     from gpukit.artifacts import topk_artifact
 
-    graph = session.graph
+    return topk_artifact(
+        answer_arrays(session.graph, sources, result), n=session.graph.n, k=session.params["k"],
+        alpha=session.params["alpha"], method=method, graph=session.inputs["graph"], epsilon=epsilon,
+        weighted=session.params["weighted"], labels=session.labels, seed=session.seed, params=session.params,
+        inputs=session.inputs,
+    )  # fmt: skip
+
+
+def answer_arrays(graph: "Graph", sources: "Sources", result: Any) -> "dict[str, np.ndarray]":
+    """Return answers as arrays, named as in an artifact."""
     arrays = {
         "offsets": result.offsets,
         "nodes": graph.numbers(result.nodes),
@@ -78,8 +88,4 @@ def answers_artifact(
     }
     if getattr(result, "certain", None) is not None:
         arrays["certain"] = result.certain.view("u1")
-    return topk_artifact(
-        arrays, n=graph.n, k=session.params["k"], alpha=session.params["alpha"], method=method,
-        graph=session.inputs["graph"], epsilon=epsilon, weighted=session.params["weighted"],
-        labels=session.labels, seed=session.seed, params=session.params, inputs=session.inputs,
-    )  # fmt: skip
+    return arrays

@@ -28,7 +28,9 @@ class Follows(Content):
 
     _artifact: "Artifact | None" = None
     _files: "tuple[Path, Path] | None" = None
+    _device: str
     _follower: "Follower | None" = None
+    _followed = 0
     _opened: Graph
     _index: "Index"
     _one_at_a_time: Lock
@@ -37,16 +39,31 @@ class Follows(Content):
 
     def _follow(self) -> None:
         """Bring graph and index up to date after updates."""
-        if self._follower is None:
+        if self._follower is None or not self._behind:
             return
         with self._one_at_a_time:
-            news = self._follower.news()
-            if news is not None:
-                assert self._artifact is not None
-                params = self._artifact.params
-                self._opened, self._index = news
-                self._artifact = index_artifact(self._index, params, {"graph": self._opened.digest})
-                self._graph, self._prepared = self._opened.csr, None
+            assert self._artifact is not None
+            self._opened, self._index = self._follower.current()
+            params = self._artifact.params
+            self._artifact = index_artifact(self._index, params, {"graph": self._opened.digest})
+            self._graph, self._followed = self._opened.csr, self._follower.updates
+            if self._prepared is not None and self._prepared[0].kind != "cpu":
+                self._prepared = None
+
+    def _follow_for_queries(self) -> None:
+        """Bring up to date what queries need before they are prepared: names; on a GPU also edges and walks."""
+        if self._follower is not None and (self._follower.other_vertices or not self._on_cpu):
+            self._follow()
+
+    @property
+    def _on_cpu(self) -> bool:
+        """Whether queries run on the CPU."""
+        return self._device == "cpu" or (self._prepared is not None and self._prepared[0].kind == "cpu")
+
+    @property
+    def _behind(self) -> bool:
+        """Whether there were updates since graph and index were made."""
+        return self._follower is not None and self._follower.updates != self._followed
 
     def update(
         self,
@@ -60,7 +77,8 @@ class Follows(Content):
         """Change edges and vertices: ``gpukit kpar update``, in memory; all or, where one is refused, none.
 
         The first update opens the index, which takes about as long as making it; the next ones take as long as the
-        walks that they change. The first query after updates makes the rows of the index anew.
+        walks that they change. On the CPU queries follow the rows that changed; the first one, and one after vertices
+        came or went, makes all rows anew.
 
         Parameters
         ----------

@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     from gpukit.graph.change import Vertices
     from gpukit.kpar.index.build import Index, Paths
     from gpukit.kpar.problem import Params
+    from gpukit.kpar.query.answer import Prepared
     from gpukit.kpar.update.changes import Edges
+    from gpukit.kpar.update.patched import Patched
+
+_MOST_LISTS = 1000
+"""Updates whose edges are kept apart until they are joined."""
 
 
 def not_updatable() -> str:
@@ -115,9 +120,10 @@ class Follower:
 
         from gpukit.kpar.update.open_index import OpenIndex
 
-        self._opened = opened
-        self.weighted = index.params.weighted
+        self._opened, self._whole = opened, index
+        self.weighted, self.updates = index.params.weighted, 0
         self._index = OpenIndex(opened.csr, index, threads)
+        self._prepared: Patched | None = None
         self._rows = np.arange(opened.n)  # of the vertices of the graph
         self._came: dict[Label, int] = {}
         self._left: set[int] = set()
@@ -128,6 +134,8 @@ class Follower:
         leave: Iterable[Any] = (),
     ) -> Update:  # fmt: skip
         """Change edges and vertices; all or, where one is refused, none."""
+        import numpy as np
+
         graph = self._opened.csr
         fresh = self._fresh(come)
         leaves = list(dict.fromkeys(self._rows_of([label_of(graph, one, "remove_vertices") for one in leave], {})))
@@ -145,6 +153,9 @@ class Follower:
         self._came = {name: row for name, row in self._came.items() if row not in self._left}
         if len(changed.keys):
             self._touched.append(changed.keys)
+            if len(self._touched) > _MOST_LISTS:
+                self._touched = [np.unique(np.concatenate(self._touched))]
+        self.updates += bool(len(changed.keys) or fresh or leaves)
         from gpukit.kpar.update.tables_cpu import ADD, REMOVE, WEIGH
 
         added, removed, weighed = map(changed.count, (ADD, REMOVE, WEIGH))
@@ -207,14 +218,37 @@ class Follower:
         return Edges.of(rows[listed.tails], rows[listed.heads], words, both_ways=self._opened.csr.undirected)
 
     @property
-    def changed(self) -> bool:
-        """Whether graph or index are others than were made last."""
-        return bool(self._touched or self._came or self._left)
+    def other_vertices(self) -> bool:
+        """Whether vertices came or went since graph and index were made last."""
+        return bool(self._came or self._left)
 
-    def news(self) -> "tuple[Graph, Index] | None":
-        """Return graph and index as they are now; None where nothing has changed since the last time."""
-        if not self.changed:
-            return None
+    def prepared(self) -> "Prepared":
+        """Return graph and index as they are now, ready for queries on the CPU.
+
+        The first call makes all of it, and so does one after vertices came or went, or very many edges; others follow
+        the rows that changed.
+        """
+        import numpy as np
+
+        from gpukit.kpar.query.answer import Prepared
+        from gpukit.kpar.update.patched import Patched
+
+        noted = self._index.noted
+        if self.other_vertices or noted is None or self._prepared is None:
+            opened, index = self.current()
+            self._prepared = Patched.from_whole(Prepared.of(opened.csr, index))
+        elif noted.edges:
+            number = np.empty(self._index.n, np.int64)
+            number[self._rows] = np.arange(len(self._rows))
+            self._prepared = self._prepared.after(noted, self._index.tables, self._index.counts, number)
+        if noted is None or noted.edges:
+            self._index.note()
+        return self._prepared
+
+    def current(self) -> "tuple[Graph, Index]":
+        """Return graph and index as they are now; they are made where something has changed since the last time."""
+        if not self._touched and not self.other_vertices:
+            return self._opened, self._whole
         import numpy as np
 
         from gpukit.graph.change import change
@@ -231,9 +265,11 @@ class Follower:
         of_edges = keys[order], there[kept][order], words[kept][order] if self.weighted else None
         csr = change(self._opened.csr, *of_edges, vertices)
         self._opened = Graph(csr, params=self._opened._made["params"], seed=self._opened._made["seed"])
-        index = self._index.index(self._rows)
+        self._whole = self._index.index(self._rows)
+        if vertices is not None:
+            self._prepared = None  # its numbers are those of other vertices
         self._came, self._left, self._touched = {}, set(), []
-        return self._opened, index
+        return self._opened, self._whole
 
     def _vertices(self) -> "Vertices":
         """Return the vertices that there are now, in the order of their names; ``_rows`` follows."""

@@ -2,8 +2,9 @@
 
 import html
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -150,6 +151,28 @@ class Content:
         return f"<p>{shown}</p>{self.to_pandas()._repr_html_()}"
 
 
+@dataclass(frozen=True, eq=False)
+class Later:
+    """An artifact that is made when it is first asked for, since the digests of its inputs may take long.
+
+    Attributes
+    ----------
+    arrays, attributes : mapping
+        Those of the artifact, without digests and labels.
+    make : callable
+        Makes the artifact.
+    """
+
+    arrays: "Mapping[str, np.ndarray]"
+    attributes: Mapping[str, Any]
+    make: "Callable[[], Artifact]"
+
+    @cached_property
+    def made(self) -> "Artifact":
+        """The artifact."""
+        return self.make()
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Answer(Content):
     """An answer: an artifact in memory.
@@ -162,9 +185,20 @@ class Answer(Content):
         What else the command's ``--json`` tells; nothing where the answer was loaded.
     """
 
-    artifact: "Artifact"
+    _said: "Artifact | Later"
     details: Mapping[str, Any] = field(default_factory=dict)
     _graph: "Graph | None" = None
+
+    @property
+    def artifact(self) -> "Artifact":
+        """What :meth:`save` writes."""
+        return self._said.made if isinstance(self._said, Later) else self._said
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_said": self.artifact, "details": self.details, "_graph": self._graph}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
 
     def _content(self) -> "Artifact":
         return self.artifact
@@ -197,7 +231,11 @@ class Answer(Content):
         """Return what people call the vertices that the artifact names by these numbers."""
         from gpukit.artifacts.labels import names_in
 
-        return names_in(self.artifact, numbers)
+        if isinstance(self._said, Later):
+            assert self._graph is not None
+            named: list[Label] = (numbers if self._graph.labels is None else self._graph.labels.texts(numbers)).tolist()
+            return named
+        return names_in(self._said, numbers)
 
 
 def _same_edges(one: "Graph", other: "Graph") -> bool:
@@ -354,7 +392,7 @@ class TopK(Answer):
     @property
     def answers(self) -> list[list[tuple[Label, float]]]:
         """Of each query the vertices and their scores, by falling score."""
-        arrays = self.artifact.arrays
+        arrays = self._said.arrays
         names = self._names(arrays["nodes"])
         scores = (arrays["scores"] * 2.0**-62).tolist()
         pairs = list(zip(names, scores, strict=True))
@@ -367,7 +405,7 @@ class TopK(Answer):
 
         Certain but for a probability of 1/n for a query.
         """
-        arrays = self.artifact.arrays
+        arrays = self._said.arrays
         if "certain" not in arrays:
             return None
         flags, offsets = (arrays["certain"] > 0).tolist(), arrays["offsets"].tolist()
@@ -397,7 +435,7 @@ class TopK(Answer):
         return [score for _, score in self.best]
 
     def __len__(self) -> int:
-        return len(self.artifact.arrays["offsets"]) - 1
+        return len(self._said.arrays["offsets"]) - 1
 
     def __getitem__(self, place: int) -> list[tuple[Label, float]]:
         return self.answers[place]
@@ -407,7 +445,7 @@ class TopK(Answer):
 
     def lines(self) -> list[str]:
         """Return what is printed of it."""
-        a = self.artifact.attributes
+        a = self._said.attributes
         shown = [f"TopK: {counted(len(self), 'query')}, k = {a['k']}, α = {a['alpha']}"]
         for number, answer in enumerate(self.answers[:SHOWN], 1):
             shown.append(f"query {number}: " + cut([f"{vertex} ({score:.4g})" for vertex, score in answer]))

@@ -6,7 +6,7 @@ import numpy as np
 
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.csr import Graph
-from gpukit.kpar.groups import Request, edges_of
+from gpukit.kpar.groups import Request, edges_of, spaced_edges
 from gpukit.kpar.index.build import walk_counts
 from gpukit.kpar.problem import ONE, Constants, Params, Result, Sources, step_arrays
 from gpukit.kpar.threads import over_threads
@@ -66,7 +66,7 @@ def query_directly(
         rhos, walks, goal = _FALLING, np.diff(graph.indptr).astype(np.uint32), int(EXACT * ONE)
         schedule, patience = [], np.zeros(len(rhos), np.int64)
     request = Request(k, rhos, bounds, patience, float(constants.delta_min), params.epsilon)
-    edges, chances = edges_of(graph, params), chances_for(graph, params)
+    edges, chances = spaced_edges(edges_of(graph, params)), chances_for(graph, params)
     key = (np.uint64(seed), stream_tag(Stream.WALK))
     batch = Batch(sources.offsets, sources.vertices, sources.mass.view(np.int64))
     count = len(sources)

@@ -260,6 +260,35 @@ def test_a_weighted_graph_grows_and_shrinks() -> None:
         gk.PageRankIndex(largest, weighted=True, updatable=True).add_edges([("ann", "dan", 1)])
 
 
+def test_answers_after_updates_are_those_of_an_index_made_anew(tmp_path: Path) -> None:
+    """Also where only the rows that changed were followed, which neither names nor digests tell."""
+    generator = np.random.default_rng(2)
+    ends = np.divmod(generator.choice(60 * 60, 200, replace=False), 60)
+    graph = gk.from_edges(*ends, generator.uniform(1, 4, 200), scale="8")
+    index, names = gk.PageRankIndex(graph, weighted=True, updatable=True, device="cpu"), graph.vertices
+    for step in range(12):
+        u, v, source = (names[int(place)] for place in generator.choice(len(names), 3, replace=False))
+        if step == 6:
+            index.update(add_vertices=[1000], add=[(1000, u, 2), (v, 1000, 2)])
+            names = [*names, 1000]
+        index.add_edges([(u, v, float(generator.uniform(0.5, 8)))])
+        index.set_weights([(u, v, float(generator.uniform(0.5, 8)))])
+        answers = index.top_k_many([source, {u: 2, v: 1}], k=5)
+        best = index.top_k(source, k=3, among=names[:20])
+        if step % 3 == 2:
+            index.save(tmp_path / "I.h5")
+            anew = gk.load(tmp_path / "I.h5", graph=index.graph)
+            assert anew.top_k_many([source, {u: 2, v: 1}], k=5) == answers
+            assert anew.top_k(source, k=3, among=names[:20]) == best
+            assert index.top_k(source, k=5, depth="exact") == anew.top_k(source, k=5, depth="exact")
+    later = index.top_k(names[0], k=5)
+    index.remove_edges([(u, v)])
+    assert len(later.vertices) == 5 and later.scores == sorted(later.scores, reverse=True)
+    with pytest.raises(gk.errors.UsageError, match="the index has changed since this answer"):
+        later.save(tmp_path / "later.h5")
+    answers.save(tmp_path / "T.h5")
+
+
 def test_numbered_vertices_come_and_go() -> None:
     index = gk.PageRankIndex(gk.from_edges([0, 1, 2], [1, 2, 0]), updatable=True)
     before = index.digest

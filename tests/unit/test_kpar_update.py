@@ -13,10 +13,11 @@ from gpukit.graph.build import build_graph
 from gpukit.graph.change import Vertices, change
 from gpukit.graph.csr import Weights
 from gpukit.kpar import Params, Prepared, Sources, query, rank
+from gpukit.kpar.groups import spaced_in_edges
 from gpukit.kpar.index.build import Paths, walk_counts
 from gpukit.kpar.problem import ONE, Constants
-from gpukit.kpar.update import open_index
-from gpukit.kpar.update.changes import Edges
+from gpukit.kpar.update import open_index, patched
+from gpukit.kpar.update.changes import Edges, Noted
 from gpukit.kpar.update.open_index import OpenIndex
 from gpukit.kpar.update.paths import build_updatable, sizes_of
 from gpukit.kpar.update.tables_cpu import ADD, REMOVE, WEIGH
@@ -285,6 +286,91 @@ def test_any_updates_give_what_is_made_anew(ways, n, m, batches, weighted):
             place = {row: number for number, row in enumerate(order.tolist())}
             world.rows = list(range(graph.n))
             world.edges = {place[key >> 32] << 32 | place[key & 0xFFFFFFFF]: word for key, word in world.edges.items()}
+
+
+def check_same_rows(found, expected, lists):
+    """Rows with gaps between them hold what rows end to end hold; ``lists`` has the names of each kind."""
+    for begin, until, *columns in lists:
+        ends = [(getattr(one, begin), getattr(one, until)) for one in (found, expected)]
+        assert len(ends[0][0]) == len(ends[0][1]) + 1, "as of rows end to end, so that compiled code serves both"
+        for v in range(len(ends[0][1])):
+            first, second = (slice(low[v], high[v]) for low, high in ends)
+            for column in columns:
+                a, b = getattr(found, column)[first].tolist(), getattr(expected, column)[second].tolist()
+                assert a == b, (column, v)
+
+
+def check_same_prepared(found, graph, index):
+    """What queries read is what it would be if it were made anew; start lists hold the same in another order."""
+    expected = Prepared.of(graph, index)
+    (edges, walks), (old_edges, old_walks) = found.rows(), expected.rows()
+    check_same_rows(edges, old_edges, [("indptr", "until", "indices")])
+    check_same_rows(walks, old_walks, [("row_begin", "row_until", "row_ends", "row_freqs")])
+    for v in range(graph.n):
+        low, high, often = old_walks.src_begin[v], old_walks.src_until[v], old_walks.frequent_begin[v]
+        counts = np.ones(high - low, int)
+        counts[: old_walks.frequent_until[v] - often] = old_walks.frequencies[often : old_walks.frequent_until[v]]
+        here = slice(walks.src_begin[v], walks.src_until[v])
+        assert walks.starts[here].tolist() == sorted(old_walks.starts[low:high].tolist())
+        assert dict(zip(walks.starts[here].tolist(), walks.frequencies[here].tolist(), strict=True)) == dict(
+            zip(old_walks.starts[low:high].tolist(), counts.tolist(), strict=True)
+        )
+    for name in ("counts", "arrivals", "by_arrivals"):
+        a, b = getattr(walks, name), getattr(old_walks, name)
+        assert np.array_equal(a, b) and a.dtype == b.dtype, name
+    if expected.chances is not None:
+        for v in range(graph.n):
+            a = found.chances[edges.indptr[v] : edges.until[v]]
+            assert np.array_equal(a[:-1], expected.chances[graph.indptr[v] : graph.indptr[v + 1]][:-1])
+    in_edges, whole = found.in_edges(), spaced_in_edges(expected.in_edges())
+    check_same_rows(in_edges, whole, [("begin", "until", "tails")])
+    assert np.array_equal(in_edges.prices, whole.prices)
+    return expected
+
+
+@pytest.mark.parametrize("spare", [0.5, 0.0])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("n", "m"), [(3, 2), (40, 160)])
+def test_queries_follow_updates_row_by_row(n, m, weighted, spare, monkeypatch):
+    """After each update, rows and answers are those of an index made anew; what was prepared before stays as it was."""
+    monkeypatch.setattr(patched, "SPARE", spare)  # 0: rows move to new arrays at each update
+    world = Random(n, m, n, weighted)
+    graph, params = world.graph(range(n)), WEIGHTED if weighted else PARAMS
+    index, sources, k = make(graph, params), Sources.single(range(n)), min(n, 5)
+    following = OpenIndex(graph, index, 2)
+    now = patched.Patched.from_whole(Prepared.of(graph, index))
+    following.noted, before = Noted(10**9), []
+    for batch in range(15):
+        for _ in range(1 + batch % 3):  # several updates before a query
+            following.update(*world.update(int(world.generator.integers(1, 6)), False)[0])
+        if not following.noted.edges:
+            continue
+        now = now.after(following.noted, following.tables, following.counts, np.arange(n))
+        following.noted = Noted(10**9)
+        graph = world.graph(range(n))
+        expected = check_same_prepared(now, graph, following.index())
+        for refine in (True, False):
+            answers = [one.query(sources, k, refine=refine, threads=2) for one in (now, expected)]
+            for name in ("offsets", "nodes", "scores", "steps", "certain"):
+                assert np.array_equal(getattr(answers[0], name), getattr(answers[1], name)), name
+            assert all(np.array_equal(a, b) for a, b in zip(*(one.traces for one in answers), strict=True))
+        before.append((now, now.query(sources, k)))
+    for one, answer in before:
+        again = one.query(sources, k)
+        assert np.array_equal(again.nodes, answer.nodes) and np.array_equal(again.scores, answer.scores)
+
+
+def test_many_changes_are_not_noted(random_graph):
+    graph = random_graph(30, 90, 2)
+    following = OpenIndex(graph, make(graph))
+    following.note()
+    left = following.noted.left
+    assert left == following.counts.sum() // open_index.WALKS_PER_NOTE > 0
+    goes = np.array(sorted(keys_of(graph)))
+    following.update(NONE, Edges(goes[:1], 0))
+    assert [one.keys.tolist() for one in following.noted.edges] == [goes[:1].tolist()] and following.noted.left < left
+    following.update(NONE, Edges(goes[1:], 0))
+    assert following.noted is None
 
 
 def test_order_and_batches_do_not_matter(random_graph):

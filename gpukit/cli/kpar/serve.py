@@ -72,7 +72,8 @@ def serve(run: Run, graph_file: GraphArgument, index_file: IndexOption, asked: S
 
         length_of("max_k", None, asked.max_k, graph.n)
         follower = _follower(graph_file, index_file, device.threads) if asked.updatable else None
-        engine = Engine(device, files.on(device), refine=asked.depth == "refined")
+        prepared = files.on(device) if follower is None else [follower.prepared()]
+        engine = Engine(device, prepared, refine=asked.depth == "refined")
     with run.phase("load"):
         from gpukit.cli.kpar.serve_app import Limits, Served, Service, as_arrow
 

@@ -30,7 +30,6 @@ from gpukit.errors import GpukitError, InputError, UsageError
 from gpukit.graph.csr import Graph
 from gpukit.kpar.engine import Busy, Engine
 from gpukit.kpar.problem import ONE, Result, Sources
-from gpukit.kpar.query.answer import Prepared
 
 ARROW = "application/vnd.apache.arrow.stream"
 MOST_ROWS = 1 << 20
@@ -234,7 +233,7 @@ class Service:
 
     def _change(self, follower: Follower, asked: dict[str, Any], method: str) -> dict[str, Any]:
         """Do what a request wants of edges, prepare queries on what they become, and return what was done."""
-        graph = self.state.graph
+        graph, updates = self.state.graph, follower.updates
         allowed = {"edges", "vertices"} if method != "PATCH" else {"edges"}
         if (unknown := sorted(asked.keys() - allowed)) or not asked:
             word = repr(unknown[0][:40]) + " is unknown; " if unknown else ""
@@ -250,12 +249,10 @@ class Service:
             done = follower.update(NONE_LISTED, NONE_LISTED, edges)
         else:
             done = follower.update(NONE_LISTED, edges, leave=vertices)
-        news = follower.news()
-        if news is not None:
-            csr, table = news[0].csr, None if done.vertices_added or done.vertices_removed else self.state.table
-            prepared = Prepared.of(csr, news[1])
-            prepared.in_edges()
-            self.state = State.of(csr, prepared, self.state.version + 1, table)
+        if follower.updates != updates:
+            prepared = follower.prepared()
+            table = None if done.vertices_added or done.vertices_removed else self.state.table
+            self.state = State.of(prepared.graph, prepared, follower.updates, table)
         return done._asdict()
 
     def _version(self, state: State) -> dict[str, int]:

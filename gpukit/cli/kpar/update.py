@@ -102,8 +102,8 @@ def update(
     with run.phase("walks"):
         done = follower.update(*edges, *vertices)
     with run.phase("graph"):
-        news = follower.news()
-        new, found = (graph, index) if news is None else (news[0].csr, news[1])
+        opened, found = follower.current()
+        new = opened.csr
     seed = new.weights.seed if new.weights.drawn else None
     inputs = {"graph": put_graph(run, out_graph, new, compress, seed)}
     if resize:

@@ -12,7 +12,16 @@ import numpy as np
 
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.csr import Graph
-from gpukit.kpar.groups import NO_IN_EDGES, InEdges, Request, Walks, edges_of
+from gpukit.kpar.groups import (
+    NO_IN_EDGES,
+    InEdges,
+    Request,
+    SpacedEdges,
+    SpacedWalks,
+    edges_of,
+    spaced_edges,
+    spaced_in_edges,
+)
 from gpukit.kpar.index.build import Index
 from gpukit.kpar.problem import Constants, Result, Sources, Step, step_arrays
 from gpukit.kpar.threads import over_threads
@@ -132,13 +141,15 @@ class Prepared(Ready):
 
         return make_in_edges(self.graph, self.index.arrivals)
 
-    def walks(self) -> Walks:
-        """Return the index in the form that a query takes."""
+    def rows(self) -> tuple[SpacedEdges, SpacedWalks]:
+        """Return the out-edges and the index in the form that a query takes."""
         index = self.index
         assert index.forward is not None
-        return Walks(
-            *index.forward, index.src_begin, index.starts, index.frequent_begin, index.frequencies, index.walks,
-            index.arrivals, self.by_arrivals, index.light, np.uint64(index.seed), stream_tag(Stream.WALK),
+        begin, ends, freqs = index.forward
+        src, frequent = index.src_begin, index.frequent_begin
+        return spaced_edges(edges_of(self.graph, index.params)), SpacedWalks(
+            begin, begin[1:], ends, freqs, src, src[1:], index.starts, frequent, frequent[1:], index.frequencies,
+            index.walks, index.arrivals, self.by_arrivals, index.light, np.uint64(index.seed), stream_tag(Stream.WALK),
         )  # fmt: skip
 
     def kernel(self, task: Task) -> Callable[..., Any]:
@@ -152,15 +163,15 @@ class Prepared(Ready):
         from gpukit.kpar.query.answer_cpu import Answers, Batch, workspace
 
         sources, _, steps, request, in_edges, progress = task
-        index, count, done = self.index, len(sources), 0
-        edges, walks = edges_of(self.graph, index.params), self.walks()
-        batch = Batch(sources.offsets, sources.vertices, sources.mass.view(np.int64), in_edges)
+        count, done = len(sources), 0
+        edges, walks = self.rows()
+        batch = Batch(sources.offsets, sources.vertices, sources.mass.view(np.int64), spaced_in_edges(in_edges))
         answer, out = self.kernel(task), Answers.of(count, request.k, len(steps))
 
         def work(first: int, last: int) -> None:
             nonlocal done
             # Removed until it is clean again.
-            space = self.spaces.pop(get_ident(), None) or workspace(index.walks, index.arrivals)
+            space = self.spaces.pop(get_ident(), None) or workspace(walks.counts, walks.arrivals)
             answer(edges, self.chances, walks, batch, first, last, request, space, out)
             self.spaces[get_ident()] = space
             done += last - first

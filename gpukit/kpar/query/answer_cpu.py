@@ -11,7 +11,7 @@ import numpy as np
 from numba import int64, uint64
 
 from gpukit.device.compiled import njit
-from gpukit.kpar.groups import NO_IN_EDGES, Stop
+from gpukit.kpar.groups import NO_IN_EDGES, Stop, spaced_in_edges
 from gpukit.kpar.problem import CONTENDERS, TRACE, Result, Step
 from gpukit.kpar.query.bounds import largest_first, refused_at, take_top
 from gpukit.kpar.query.refine_cpu import finish
@@ -48,13 +48,13 @@ class Workspace(NamedTuple):
 class Batch(NamedTuple):
     """Queries (:class:`gpukit.kpar.problem.Sources`), with ``mass`` as int64.
 
-    ``in_edges`` is :class:`gpukit.kpar.groups.InEdges`; it serves to refine answers.
+    ``in_edges`` is :class:`gpukit.kpar.groups.SpacedInEdges`; it serves to refine answers.
     """
 
     offsets: Any
     vertices: Any
     mass: Any
-    in_edges: Any = NO_IN_EDGES
+    in_edges: Any = spaced_in_edges(NO_IN_EDGES)
 
 
 class Answers(NamedTuple):
@@ -140,7 +140,7 @@ def push_round(frontier, size, upcoming, met, threshold, edges, chances, ws):
         along.
     """
     state, reserves, touched, taken = ws.state, ws.reserves, ws.touched, ws.taken
-    indptr, indices, one_minus_alpha = edges
+    indptr, indices, one_minus_alpha, until = edges
     rho, walks_max, _ = threshold
     pushed_along = 0
     for j in range(size):
@@ -150,7 +150,7 @@ def push_round(frontier, size, upcoming, met, threshold, edges, chances, ws):
     following = uint64(0)
     for j in range(size):
         v = frontier[j]
-        start, end = indptr[v], indptr[v + 1]
+        start, end = indptr[v], until[v]
         passed = share = before = int64(0)
         if end > start:
             passed = int64(passed_on(uint64(taken[j]), one_minus_alpha))
@@ -205,7 +205,7 @@ def push(size, met, threshold, edges, chances, ws):
 
 
 @njit(error_model="numpy")
-def value_walks(met, floor, coarse, row_begin, among, ws):
+def value_walks(met, floor, coarse, row_begin, row_until, among, ws):
     """After a push, turn residues of absorbing vertices into reserve, and set ``unit``, the mass per walk.
 
     The lowest ``coarse`` bits of a unit are zero; of the other bits, only the first
@@ -237,7 +237,7 @@ def value_walks(met, floor, coarse, row_begin, among, ws):
             value = value >> shift << shift << coarse
         unit[v] = value
         if value > 0:
-            forward_cost += row_begin[v + 1] - row_begin[v]
+            forward_cost += row_until[v] - row_begin[v]
     return count, forward_cost, left
 
 
@@ -254,7 +254,7 @@ def propose(size, k, met, walks, threshold, among, ws):
         there are fewer than k reserves.
     """
     state, reserves, candidates = ws.state, ws.reserves, ws.candidates
-    src_begin, by_arrivals = walks.src_begin, walks.by_arrivals
+    src_begin, src_until, by_arrivals = walks.src_begin, walks.src_until, walks.by_arrivals
     rho, walks_max, _ = threshold
     count = 0
     inverted_cost = 0
@@ -269,7 +269,7 @@ def propose(size, k, met, walks, threshold, among, ws):
         if arrivals > walks_max or reserves[2 * v] + arrivals * rho >= least_reserve:
             candidates[count] = v
             count += 1
-            inverted_cost += src_begin[v + 1] - src_begin[v]
+            inverted_cost += src_until[v] - src_begin[v]
     # Vertices not met have no reserve. The list is sorted by ω_I, so nothing after the first failure is a candidate.
     for j in range(len(by_arrivals)):
         v = by_arrivals[j]
@@ -279,7 +279,7 @@ def propose(size, k, met, walks, threshold, among, ws):
         if state[2 * v + 1] < SEEN and not left_out(v, among):
             candidates[count] = v
             count += 1
-            inverted_cost += src_begin[v + 1] - src_begin[v]
+            inverted_cost += src_until[v] - src_begin[v]
     return least_reserve, count, inverted_cost
 
 
@@ -303,7 +303,7 @@ def walk_forward(met, edges, chances, walks, ws):
                     count += 1
                 walked[t] += value
         else:
-            for i in range(walks.row_begin[v], walks.row_begin[v + 1]):
+            for i in range(walks.row_begin[v], walks.row_until[v]):
                 t = walks.row_ends[i]
                 old = walked[t]
                 walked[t] = old + value * int64(walks.row_freqs[i])
@@ -337,9 +337,9 @@ def add_starts(count, walks, ws):
     for j in range(count):
         v = ws.candidates[j]
         total = ws.reserves[2 * v]
-        low, high = walks.src_begin[v], walks.src_begin[v + 1]
+        low, high = walks.src_begin[v], walks.src_until[v]
         often = walks.frequent_begin[v]
-        once = low + walks.frequent_begin[v + 1] - often
+        once = low + walks.frequent_until[v] - often
         for i in range(low, once):
             total += unit[starts[i]] * int64(walks.frequencies[often + i - low])
         for i in range(once, high):
@@ -415,10 +415,10 @@ def answer(among, edges, chances, walks, batch, first, last, request, ws, out):
     ----------
     among : bool array, shape (n,), or None
         Marks the vertices that answers may name; the k best of these are found. None for all.
-    edges : gpukit.kpar.groups.Edges
+    edges : gpukit.kpar.groups.SpacedEdges
     chances : uint64 array, shape (m,), or None
         Chances of the edges (:func:`gpukit.kpar.weights.edge_chances`); None if all out-edges of a vertex count alike.
-    walks : gpukit.kpar.groups.Walks
+    walks : gpukit.kpar.groups.SpacedWalks
     batch : Batch
     first, last : int
     request : gpukit.kpar.groups.Request
@@ -439,7 +439,7 @@ def answer(among, edges, chances, walks, batch, first, last, request, ws, out):
             met, rounds, pushed, pushed_along = push(size, met, threshold, edges, chances, ws)
             # e₀ never decreases, so smaller reserves can be ignored.
             large, forward_cost, left = value_walks(
-                met, max(least_reserve, 1), threshold.coarse, walks.row_begin, among, ws
+                met, max(least_reserve, 1), threshold.coarse, walks.row_begin, walks.row_until, among, ws
             )
             final = left == 0 or step == steps - 1
             trace = out.traces[q, step]

@@ -21,7 +21,7 @@ from gpukit.graph.csr import Graph
 from gpukit.kpar.groups import InEdges
 from gpukit.kpar.problem import CONTENDERS, ONE, UNIT, WALKS_AN_EDGE
 from gpukit.kpar.query.bounds import lower_bound, sort_falling, take_top, upper_bound
-from gpukit.kpar.rule import LOST, brought, over_alpha, passed_on, refine_budget
+from gpukit.kpar.rule import LOST, edge_part, over_alpha, passed_on, refine_budget, row_place
 
 PREFETCHED = 16
 """Number of tails whose start lists are prefetched together."""
@@ -81,9 +81,9 @@ def ended_at(w, reached, walks, ws):
     if ws.walked[w] == 0:
         total = int64(0)
         unit, starts, frequencies = ws.unit, walks.starts, walks.frequencies
-        low, high = uint64(walks.src_begin[w]), uint64(walks.src_begin[w + 1])
+        low, high = uint64(walks.src_begin[w]), uint64(walks.src_until[w])
         often = uint64(walks.frequent_begin[w])
-        once = low + uint64(walks.frequent_begin[w + 1]) - often
+        once = low + uint64(walks.frequent_until[w]) - often
         for i in range(low, once):
             total += unit[uint64(starts[i])] * int64(frequencies[often + (i - low)])
         for i in range(once, high):
@@ -119,7 +119,8 @@ def through_tails(v, stopped, reached, edges, chances, walks, in_edges, ws):
         as in :func:`push_back`.
     """
     by_walks, largest, fewest = int64(0), int64(0), uint64(1) << uint64(62)
-    first, last = uint64(in_edges.begin[v]), uint64(in_edges.begin[v + 1])
+    whole = int64(passed_on(uint64(ONE), edges.one_minus_alpha))
+    first, last = uint64(in_edges.begin[v]), uint64(in_edges.until[v])
     for i in range(first, last):
         if not stopped.forward and (i - first) % uint64(PREFETCHED) == 0:
             prefetch(i, min(i + uint64(PREFETCHED), last), walks, in_edges, ws)
@@ -129,14 +130,17 @@ def through_tails(v, stopped, reached, edges, chances, walks, in_edges, ws):
         else:
             amount, reached = ended_at(w, reached, walks, ws)
         if chances is None:
-            degree = uint64(edges.indptr[w + uint64(1)] - edges.indptr[w])
+            degree = uint64(edges.until[w] - edges.indptr[w])
             fewest = min(fewest, degree)
             by_walks += int64(passed_on(uint64(amount), edges.one_minus_alpha) // degree)
         else:
-            by_walks += brought(amount, int64(w), v, edges, chances)
-            largest = max(largest, brought(int64(ONE), int64(w), v, edges, chances))
+            begin, end = edges.indptr[w], edges.until[w] - 1
+            place = row_place(edges.indices, begin, end, v)
+            passed = int64(passed_on(uint64(amount), edges.one_minus_alpha))
+            by_walks += edge_part(passed, chances, place, begin, end)
+            largest = max(largest, edge_part(whole, chances, place, begin, end))
     if chances is None:
-        largest = int64(passed_on(uint64(ONE), edges.one_minus_alpha) // fewest)
+        largest = int64(uint64(whole) // fewest)
     return by_walks, largest, reached
 
 
@@ -150,7 +154,7 @@ def push_back(v, stopped, reached, edges, chances, walks, in_edges, request, ws)
         The second estimate of π, 0 if it is no better than the first, and its bounds; the number of vertices with
         nonzero ``walked``, which ``upcoming`` lists.
     """
-    absorbs = edges.indptr[v + 1] == edges.indptr[v]
+    absorbs = edges.until[v] == edges.indptr[v]
     by_walks, largest, reached = through_tails(v, stopped, reached, edges, chances, walks, in_edges, ws)
     part = float(largest) * UNIT
     if absorbs:
@@ -206,7 +210,7 @@ def refine(stopped, length, reached, edges, chances, walks, in_edges, request, w
         low, high = interval(step, v, score, request, ws)
         if (place < k and low > outside) or (place >= k and high < inside):
             continue
-        cost, degree = in_edges.prices[v], in_edges.begin[v + 1] - in_edges.begin[v]
+        cost, degree = in_edges.prices[v], in_edges.until[v] - in_edges.begin[v]
         if cost > left or degree > rows:
             continue
         left -= cost

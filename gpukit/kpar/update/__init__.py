@@ -1,1 +1,1 @@
-"""Indexes that follow a graph that changes: ``paths.py`` makes one, ``once.py`` and ``open_index.py`` change it."""
+"""Indexes that follow a graph: ``paths.py`` makes one, ``open_index.py`` changes it, ``patched.py`` serves queries."""

@@ -1,7 +1,7 @@
 """Edges that come, go and get other weights: which of them are news to a graph, and what they change at each tail."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -121,6 +121,20 @@ class Changed:
     def groups(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the tails, each once, and the first edge of each."""
         return grouped(self.keys)
+
+
+@dataclass(eq=False)
+class Noted:
+    """Changes of an open index that queries do not know yet.
+
+    ``edges`` are those of each update; ``gone`` and ``come`` (int64) the walks that were drawn again, by start << 32 |
+    end, before and after; both in rows. ``left`` is how many more may be noted.
+    """
+
+    left: int
+    edges: list[Changed] = field(default_factory=list)
+    gone: list[np.ndarray] = field(default_factory=list)
+    come: list[np.ndarray] = field(default_factory=list)
 
 
 def slots_of(bits: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from gpukit.errors import InputError, UsageError
 from gpukit.graph.csr import Graph
 from gpukit.kpar.index.build import Index, Paths, base_counts
 from gpukit.kpar.problem import begins
-from gpukit.kpar.update.changes import NO_EDGES, Changed, Edges, slots_of
+from gpukit.kpar.update.changes import NO_EDGES, Changed, Edges, Noted, slots_of
 from gpukit.kpar.update.paths import (
     MAX_STEPS,
     PARTS_PER_THREAD,
@@ -39,6 +39,7 @@ from gpukit.kpar.update.tables_cpu import (
 from gpukit.kpar.update.visits_cpu import (
     CAPACITY,
     GONE,
+    NEW,
     SIZE,
     UNMARKED,
     Cut,
@@ -47,12 +48,14 @@ from gpukit.kpar.update.visits_cpu import (
     VisitLists,
     Visits,
     all_changed_visits,
+    change_alone,
     change_counts,
     close_cut,
     close_list_gaps,
     close_table_gaps,
     count_listed,
     drop_visits,
+    ends_now,
     gather_cut,
     list_visits,
     moves_of,
@@ -75,6 +78,9 @@ ALONE = 512
 
 AT_ONCE = 1 << 11
 """Walks that are drawn together: what they need stays in a core's cache."""
+
+WALKS_PER_NOTE = 8
+"""Walks of the index for each change that is noted: following more of them one by one takes longer than all rows."""
 
 _OPENED_AT_ONCE = 1 << 19
 """Records of a step while lists are made."""
@@ -127,6 +133,7 @@ class OpenIndex:
         self._room = np.empty(0, np.int32), np.empty(0, np.uint32), np.empty(0, np.uint8)
         self._open(index.paths)
         self._whole = True
+        self.noted: Noted | None = None
 
     def _open(self, paths: Paths) -> None:
         """Make the records of the walks, and list the visits of each vertex."""
@@ -181,7 +188,8 @@ class OpenIndex:
         """
         self._check_whole()
         before = self.n
-        self._add_rows(np.array(come, np.uint64))
+        if len(come):
+            self._add_rows(np.array(come, np.uint64))
         try:
             edges = self._news(add, remove, weigh, np.array(leave, np.int64))
         except InputError:
@@ -189,9 +197,23 @@ class OpenIndex:
             raise
         self._whole = False
         redrawn = self._change(edges) if len(edges.keys) else 0
+        if self.noted is not None and len(edges.keys):
+            self._note(edges)
         self._whole = True
-        self.m += edges.count(ADD) - edges.count(REMOVE)
+        self.m += edges.count(ADD) - edges.count(REMOVE) if len(edges.keys) else 0
         return edges, redrawn
+
+    def note(self) -> None:
+        """Note changes from now on, for who follows them one by one; ``noted`` is None again where they are many."""
+        self.noted = Noted(int(self._records.counts.sum()) // WALKS_PER_NOTE)
+
+    def _note(self, edges: Changed) -> None:
+        """Note changed edges, whose walks are noted."""
+        assert self.noted is not None
+        self.noted.edges.append(edges)
+        self.noted.left -= len(edges.keys) + len(self.noted.come[-1])
+        if self.noted.left < 0:
+            self.noted = None
 
     def _news(self, add: Edges, remove: Edges, weigh: Edges, leave: np.ndarray) -> Changed:
         """Return what becomes of edges, of which those of vertices that leave are some."""
@@ -230,6 +252,11 @@ class OpenIndex:
         return found
 
     @property
+    def counts(self) -> np.ndarray:
+        """Number of walks of each row (int64)."""
+        return self._records.counts
+
+    @property
     def tables(self) -> SlotTables:
         """The slot tables, which hold the edges as they are now."""
         return self._tables
@@ -248,8 +275,16 @@ class OpenIndex:
         cut, size = self._change_counts(tails, base * self._factors[tails])
         tables, records, lists = self._tables, self._records, self._lists
         seen = int(lists.of[tails, SIZE].sum())
-        many = max(seen >> 6, len(edges.keys)) > ALONE
-        met = [np.empty(seen, np.int64) for _ in range(self.threads if many else 1)]
+        noted = self.noted
+        if max(seen >> 6, len(edges.keys)) <= ALONE:
+            given = key, changes, tables, records, lists, cut.records, noted is not None
+            redrawn, left, gone, come = change_alone(*given)
+            if noted is not None:
+                noted.gone.append(gone)
+                noted.come.append(come)
+            self._relist(left, False)
+            return int(redrawn)
+        met = [np.empty(seen, np.int64) for _ in range(self.threads)]
         found = self._each(all_changed_visits, changes, tables, lists, of=met)
         whole = Cut(np.empty(size + sum(found), np.int64), np.empty(size + sum(found), np.int32))
         whole.records[:size] = cut.records[:size]
@@ -259,9 +294,14 @@ class OpenIndex:
         cut = Cut(whole.records[:size], whole.steps[:size])
         many = size > ALONE
         parts = [(low, min(low + AT_ONCE, size)) for low in range(0, max(size, 1), AT_ONCE)]
+        if noted is not None:
+            noted.gone.append(ends_now(records, cut, NEW))
         stale = self._map(lambda part: stale_cells(records, cut, *part), parts)
         self._each(lambda *me: [drop_visits(*one, records, lists, *me) for one in stale], many=many)
-        self._relist(self._map(lambda part: redraw(key, tables, records, cut, *part), parts), many)
+        visits = self._map(lambda part: redraw(key, tables, records, cut, *part), parts)
+        self._relist(self._list(visits, many), many)
+        if noted is not None:
+            noted.come.append(ends_now(records, cut, GONE))
         return size - int((cut.steps == GONE).sum())
 
     def _change_counts(self, tails: np.ndarray, counts: np.ndarray) -> tuple[Cut, int]:
@@ -308,9 +348,8 @@ class OpenIndex:
         self._map(lambda ends: put_in(key, changes, tables, *ends), parts)
         return changes
 
-    def _relist(self, visits: list[Visits], many: bool) -> None:
-        """List the visits of walks that were drawn again; lists that have no room get some."""
-        left = self._list(visits, many)
+    def _relist(self, left: Visits, many: bool) -> None:
+        """List visits whose lists have no room, which get some."""
         if len(left.vertices):
             self._reserve(*np.unique(left.vertices, return_counts=True))
             self._list([left], many)

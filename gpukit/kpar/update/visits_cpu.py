@@ -344,6 +344,65 @@ def close_cut(records, cut, size):
 
 
 @njit
+def ends_now(records, cut, skipped):
+    """Return start << 32 | end (int64) of the walks of a cut, without those whose step is ``skipped`` (NEW or GONE)."""
+    keys, count = np.empty(len(cut.records), np.int64), 0
+    for i in range(len(cut.records)):
+        if cut.steps[i] != skipped:
+            r = cut.records[i]
+            keys[count] = int64(records.start[r]) << 32 | records.path[records.cells[r] + int64(records.moves[r])] >> 32
+            count += 1
+    return keys[:count]
+
+
+@njit
+def change_alone(key, changes, tables, records, lists, counted, noted):
+    """Find the walks that changes of tables meet, and draw them again, on one core.
+
+    Parameters
+    ----------
+    key, changes, tables, records, lists
+    counted : int64 array
+        Records of walks that go and that come, which are marked.
+    noted : bool
+        Whether to return the walks before and after.
+
+    Returns
+    -------
+    redrawn : int
+        Number of walks that were drawn again.
+    left : Visits
+        Those that found no room in their lists.
+    gone, come : int64 arrays
+        :func:`ends_now` of these walks before and after; empty unless ``noted``.
+    """
+    seen, size = int64(0), len(counted)
+    for g in range(len(changes.tails)):
+        seen += lists.of[changes.tails[g], SIZE]
+    met = np.empty(seen, np.int64)
+    count = all_changed_visits(changes, tables, lists, 0, 1, met)
+    whole = Cut(np.empty(size + count, np.int64), np.empty(size + count, np.int32))
+    for i in range(size):
+        whole.records[i] = counted[i]
+    size = gather_cut(met, count, records, whole, size)
+    close_cut(records, whole, size)
+    cut = Cut(whole.records[:size], whole.steps[:size])
+    gone = come = met[:0]
+    if noted:
+        gone = ends_now(records, cut, NEW)
+    cells, vertices = stale_cells(records, cut, 0, size)
+    drop_visits(cells, vertices, records, lists, 0, 1)
+    visits = redraw(key, tables, records, cut, 0, size)
+    if noted:
+        come = ends_now(records, cut, GONE)
+    places = list_visits(visits, records, lists, 0, 1)
+    redrawn = 0
+    for i in range(size):
+        redrawn += int64(cut.steps[i] != GONE)
+    return redrawn, Visits(visits.vertices[places], visits.words[places]), gone, come
+
+
+@njit
 def room_for_walks(key, steps_max, tails, counts, records):
     """Return how many records and cells the walks take that the tails get so that they have ``counts``, at most."""
     rows = cells = 0

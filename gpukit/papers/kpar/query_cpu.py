@@ -156,7 +156,7 @@ def answer(edges, chances, walks, batch, first, last, request, printed, resort, 
             met, rounds, pushed, pushed_along, lost = watched_push(size, met, threshold, edges, chances, watch, ws)
             wrong += lost
             large, forward_cost, left = value_walks(
-                met, max(least_reserve, 1), threshold.coarse, walks.row_begin, None, ws
+                met, max(least_reserve, 1), threshold.coarse, walks.row_begin, walks.row_until, None, ws
             )
             final = left == 0 or (step == steps - 1 and resort == 0)
             trace = out.traces[q, step]
