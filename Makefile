@@ -53,8 +53,7 @@ lint: $(VENV)/.stamp-dev
 	$(RUN) python benchmarks/figures.py --check
 	$(RUN) $(SITE)
 
-# The theme tells of another project on every run unless it is asked not to.
-SITE := NO_MKDOCS_2_WARNING=1 mkdocs build --strict --quiet
+SITE := python docs/build_site.py
 
 docs: $(VENV)/.stamp-dev
 	$(RUN) $(SITE)

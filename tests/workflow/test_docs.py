@@ -4,7 +4,6 @@ import importlib.util
 import re
 import shlex
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import typer
@@ -53,40 +52,36 @@ def test_links_lead_to_files_and_figures_have_a_text(page):
 
 
 @pytest.fixture(scope="module")
-def hooks():
-    pytest.importorskip("mkdocs")
-    spec = importlib.util.spec_from_file_location("docs_hooks", ROOT / "docs/hooks.py")
+def build_site():
+    spec = importlib.util.spec_from_file_location("build_site", ROOT / "docs/build_site.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-def test_links_of_the_site_lead_into_the_repository_where_they_leave_docs(hooks):
+def test_links_of_the_site_lead_into_the_repository_where_they_leave_docs(build_site):
     text = "[a](../gim.md#imm) [b](../../workflow/rules/gim.smk) [c](x.md)"
-    page = SimpleNamespace(file=SimpleNamespace(src_uri="papers/gim.md"))
-    found = hooks.on_page_markdown(text, page)
-    assert found == f"[a](../gim.md#imm) [b]({hooks.REPOSITORY}workflow/rules/gim.smk) [c](x.md)"
-    page.file.src_uri = "gim.md"
-    assert hooks.on_page_markdown("[b](../README.md)", page) == f"[b]({hooks.REPOSITORY}README.md)"
+    found = build_site.leaving(text, "papers/gim.md")
+    assert found == f"[a](../gim.md#imm) [b]({build_site.REPOSITORY}workflow/rules/gim.smk) [c](x.md)"
+    assert build_site.leaving("[b](../README.md)", "gim.md") == f"[b]({build_site.REPOSITORY}README.md)"
 
 
-def test_a_site_with_a_dead_link_or_a_broken_table_is_refused(hooks, tmp_path):
+def test_a_site_with_a_dead_link_or_a_broken_table_is_refused(build_site, tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "a/index.html").write_text("<h1 id='here'></h1><p>text</p>")
-    site = SimpleNamespace(site_dir=str(tmp_path))
-    good = f'<a href="a/#here"></a><a href="{hooks.REPOSITORY}README.md"></a><code>| x |</code><a href="https://x.org"></a>'
+    repository = build_site.REPOSITORY
+    good = f'<a href="a/#here"></a><a href="{repository}README.md"></a><code>| x |</code><a href="https://x.org"></a>'
     (tmp_path / "index.html").write_text(good)
-    hooks.on_post_build(site)
+    assert build_site.mistakes_of(tmp_path) == []
     for text, message in (
         ('<a href="b/"></a>', "index.html: b/ leads nowhere"),
         ('<img src="a/x.png">', "index.html: a/x.png leads nowhere"),
         ('<a href="a/#there"></a>', "index.html: a/#there names no place of its page"),
-        (f'<a href="{hooks.REPOSITORY}gim.md#imm"></a>', "gim.md#imm is not in the repository"),
-        ("<p>text\n| a | b |</p>", "a row of a table is no row: | a | b |"),
+        (f'<a href="{repository}gim.md#imm"></a>', f"index.html: {repository}gim.md#imm is not in the repository"),
+        ("<p>text\n| a | b |</p>", "index.html: a row of a table is no row: | a | b |"),
     ):
         (tmp_path / "index.html").write_text(good + text)
-        with pytest.raises(hooks.PluginError, match=re.escape(message)):
-            hooks.on_post_build(site)
+        assert build_site.mistakes_of(tmp_path) == [message]
 
 
 WRITTEN = ("configuration.md", "reproduction.md")

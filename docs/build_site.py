@@ -1,34 +1,54 @@
-"""Links of the pages that leave docs/ lead into the repository; and once the site is built, every link has an end."""
+"""Builds the site: links that leave docs/ lead into the repository, and every link of the finished site has an end.
+
+python docs/build_site.py            # into site/, without the network
+"""
 
 import posixpath
 import re
+import shutil
+import subprocess
+import sys
+import tempfile
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
-
-from mkdocs.exceptions import PluginError
 
 ROOT = Path(__file__).resolve().parents[1]
 REPOSITORY = "https://github.com/gpukit/gpukit/blob/main/"
 
 
-def on_page_markdown(markdown, page, **_):
-    """Return a page with its links to what lies outside docs/ made addresses."""
-    folder = posixpath.dirname(page.file.src_uri)
+def main():
+    """Build the site from a copy of the pages, check it, and put it in place of an older one."""
+    with tempfile.TemporaryDirectory() as aside:
+        copy, target = Path(aside), ROOT / "site"
+        shutil.copytree(ROOT / "docs", copy / "docs", ignore=shutil.ignore_patterns("*.py", "*.json", "__pycache__"))
+        shutil.copy(ROOT / "mkdocs.yml", copy)
+        for page in copy.glob("docs/**/*.md"):
+            text = page.read_text(encoding="utf-8")
+            page.write_text(leaving(text, page.relative_to(copy / "docs").as_posix()), encoding="utf-8")
+        done = subprocess.run(["zensical", "build", "--strict"], cwd=copy, capture_output=True, text=True)
+        found = [done.stdout + done.stderr] if done.returncode else mistakes_of(copy / "site")
+        if not found:
+            shutil.rmtree(target, ignore_errors=True)
+            shutil.move(copy / "site", target)
+    print(*found, sep="\n", end="\n" if found else "", file=sys.stderr)
+    return 1 if found else 0
+
+
+def leaving(text, page):
+    """Return the text of a page, whose links to what lies outside docs/ are made addresses."""
 
     def leave(link):
-        target = posixpath.normpath(posixpath.join("docs", folder, link[1]))
+        target = posixpath.normpath(posixpath.join("docs", posixpath.dirname(page), link[1]))
         return link[0] if target.startswith("docs/") else f"]({REPOSITORY}{target}"
 
-    return re.sub(r"\]\((\.\./[^)\s]*)", leave, markdown)
+    return re.sub(r"\]\((\.\./[^)\s]*)", leave, text)
 
 
-def on_post_build(config, **_):
-    """Refuse a site with a link that leads nowhere, or with a row of a table that became text."""
-    site = Path(config.site_dir)
-    pages = {path: Page(path.read_text()) for path in sorted(site.rglob("*.html")) if path.name != "404.html"}
-    if found := [one for path, page in pages.items() for one in mistakes(path, page, pages, site)]:
-        raise PluginError("\n".join(found))
+def mistakes_of(site):
+    """Return a line for each link of a site that leads nowhere, and for each row of a table that became text."""
+    pages = {path: Page(path.read_text("utf-8")) for path in sorted(site.rglob("*.html")) if path.name != "404.html"}
+    return [one for path, page in pages.items() for one in mistakes(path, page, pages, site)]
 
 
 def mistakes(path, page, pages, site):
@@ -75,3 +95,7 @@ class Page(HTMLParser):
         """Take note of lines that should have been rows of a table."""
         if not self._code:
             self.rows += [line for line in text.split("\n") if line.lstrip().startswith("|")]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
