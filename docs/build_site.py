@@ -26,7 +26,8 @@ def main():
         for page in copy.glob("docs/**/*.md"):
             text = page.read_text(encoding="utf-8")
             page.write_text(leaving(text, page.relative_to(copy / "docs").as_posix()), encoding="utf-8")
-        done = subprocess.run(["zensical", "build", "--strict"], cwd=copy, capture_output=True, text=True)
+        command = [sys.executable, "-m", "zensical", "build", "--strict"]
+        done = subprocess.run(command, cwd=copy, capture_output=True, text=True)
         found = [done.stdout + done.stderr] if done.returncode else mistakes_of(copy / "site")
         if not found:
             shutil.rmtree(target, ignore_errors=True)

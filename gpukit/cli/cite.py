@@ -52,6 +52,8 @@ def bibtex(name: str, entry: dict[str, Any]) -> str:
         "author": " and ".join(f"{{{one}}}" if "," not in one else one for one in authors),
     }
     fields |= {key: entry[key] for key in ("journal", "volume", "year", "doi", "version") if key in entry}
+    if "date-released" in entry:
+        fields["year"] = entry["date-released"][:4]
     other = {"issue": "number", "repository-code": "url", "notes": "note"}
     fields |= {key: entry[name] for name, key in other.items() if name in entry}
     kind = {"article": "article", "unpublished": "unpublished"}.get(entry["type"], "misc")

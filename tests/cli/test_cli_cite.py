@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from gpukit import __version__
 from gpukit.cli import cite
 from gpukit.papers.report.publications import PUBLICATIONS
 
@@ -33,6 +34,7 @@ def test_every_paper_is_an_entry(good, record):
         assert record("cite", name)["citations"] == {name: entry}
     assert found["kpar"]["author"].startswith("Shi, Jieming and Yang, Renchi and ") and found["kpar"]["number"] == "1"
     assert found["gpukit"]["url"] == whole["repository-code"]
+    assert (found["gpukit"]["version"], found["gpukit"]["year"]) == (__version__, whole["date-released"][:4])
 
 
 def test_the_wheel_carries_the_file(run, monkeypatch, tmp_path):

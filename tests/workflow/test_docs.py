@@ -84,6 +84,21 @@ def test_a_site_with_a_dead_link_or_a_broken_table_is_refused(build_site, tmp_pa
         assert build_site.mistakes_of(tmp_path) == [message]
 
 
+def test_the_article_says_what_the_readme_says():
+    """Measured numbers of paper.md stand in README.md, counts of claims are its sums, and what is listed is cited."""
+    article, readme = ((ROOT / name).read_text(encoding="utf-8") for name in ("paper.md", "README.md"))
+    measured = re.findall(r"(?<![\w.])[\d,.]+ ms|\d\.\d s\b|\d+,\d+\b", article)
+    assert len(measured) > 6 and [one for one in measured if one not in readme] == []
+    rows = re.search(r"<!-- reproduction -->(.*?)<!-- /", readme, flags=re.DOTALL)[1]
+    counts = [list(map(int, re.findall(r"\| (\d+)", row))) for row in rows.strip().splitlines()[2:]]
+    said = re.search(
+        r"(\d+) were reproduced.*?(\d+) contradicted.*?(\d+) found.*?other (\d+)", article, flags=re.DOTALL
+    )
+    assert list(map(sum, zip(*counts, strict=True))) == list(map(int, said.groups()))
+    listed = re.findall(r"^@\w+\{(\w+),", (ROOT / "paper.bib").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert set(re.findall(r"\[@(\w+)\]", article)) == set(listed)
+
+
 WRITTEN = ("configuration.md", "reproduction.md")
 """Pages that programs write."""
 
