@@ -6,9 +6,10 @@ import numpy as np
 
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.csr import Graph
-from gpukit.kpar.groups import Request, edges_of, spaced_edges
+from gpukit.kpar.groups import Request, edges_of
 from gpukit.kpar.index.build import walk_counts
 from gpukit.kpar.problem import ONE, Constants, Params, Result, Sources, step_arrays
+from gpukit.kpar.spaced import spaced_edges
 from gpukit.kpar.threads import over_threads
 from gpukit.kpar.weights import chances_for
 

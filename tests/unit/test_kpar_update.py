@@ -13,9 +13,9 @@ from gpukit.graph.build import build_graph
 from gpukit.graph.change import Vertices, change
 from gpukit.graph.csr import Weights
 from gpukit.kpar import Params, Prepared, Sources, query, rank
-from gpukit.kpar.groups import spaced_in_edges
 from gpukit.kpar.index.build import Paths, walk_counts
 from gpukit.kpar.problem import ONE, Constants
+from gpukit.kpar.spaced import spaced_in_edges
 from gpukit.kpar.update import open_index, patched
 from gpukit.kpar.update.changes import Edges, Noted
 from gpukit.kpar.update.open_index import OpenIndex

@@ -12,18 +12,10 @@ import numpy as np
 
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.csr import Graph
-from gpukit.kpar.groups import (
-    NO_IN_EDGES,
-    InEdges,
-    Request,
-    SpacedEdges,
-    SpacedWalks,
-    edges_of,
-    spaced_edges,
-    spaced_in_edges,
-)
+from gpukit.kpar.groups import NO_IN_EDGES, InEdges, Request, edges_of
 from gpukit.kpar.index.build import Index
 from gpukit.kpar.problem import Constants, Result, Sources, Step, step_arrays
+from gpukit.kpar.spaced import SpacedEdges, SpacedWalks, spaced_edges, spaced_in_edges
 from gpukit.kpar.threads import over_threads
 from gpukit.kpar.weights import chances_for
 

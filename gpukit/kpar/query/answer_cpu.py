@@ -11,11 +11,12 @@ import numpy as np
 from numba import int64, uint64
 
 from gpukit.device.compiled import njit
-from gpukit.kpar.groups import NO_IN_EDGES, Stop, spaced_in_edges
+from gpukit.kpar.groups import NO_IN_EDGES, Stop
 from gpukit.kpar.problem import CONTENDERS, TRACE, Result, Step
 from gpukit.kpar.query.bounds import largest_first, refused_at, take_top
 from gpukit.kpar.query.refine_cpu import finish
 from gpukit.kpar.rule import any_walk_end, goes_forward, left_out, passed_on, passed_up_to, shift_of, threshold_of
+from gpukit.kpar.spaced import spaced_in_edges
 
 ABSORBS = 1 << 52
 """Stored in ``state`` instead of ω = 0 for a vertex without out-edges. No threshold lets such a vertex into a frontier:
@@ -48,7 +49,7 @@ class Workspace(NamedTuple):
 class Batch(NamedTuple):
     """Queries (:class:`gpukit.kpar.problem.Sources`), with ``mass`` as int64.
 
-    ``in_edges`` is :class:`gpukit.kpar.groups.SpacedInEdges`; it serves to refine answers.
+    ``in_edges`` is :class:`gpukit.kpar.spaced.SpacedInEdges`; it serves to refine answers.
     """
 
     offsets: Any
@@ -415,10 +416,10 @@ def answer(among, edges, chances, walks, batch, first, last, request, ws, out):
     ----------
     among : bool array, shape (n,), or None
         Marks the vertices that answers may name; the k best of these are found. None for all.
-    edges : gpukit.kpar.groups.SpacedEdges
+    edges : gpukit.kpar.spaced.SpacedEdges
     chances : uint64 array, shape (m,), or None
         Chances of the edges (:func:`gpukit.kpar.weights.edge_chances`); None if all out-edges of a vertex count alike.
-    walks : gpukit.kpar.groups.SpacedWalks
+    walks : gpukit.kpar.spaced.SpacedWalks
     batch : Batch
     first, last : int
     request : gpukit.kpar.groups.Request

@@ -7,8 +7,8 @@ import numpy as np
 
 from gpukit.device.philox import Stream, stream_tag
 from gpukit.graph.kernels import transpose_rows
-from gpukit.kpar.groups import SpacedEdges, SpacedInEdges, SpacedWalks
 from gpukit.kpar.query.answer import Prepared
+from gpukit.kpar.spaced import SpacedEdges, SpacedInEdges, SpacedWalks
 from gpukit.kpar.update.changes import Noted
 from gpukit.kpar.update.patched_cpu import (
     change_around,
