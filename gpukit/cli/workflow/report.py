@@ -102,14 +102,17 @@ def plot_spread(
     run.finish()
 
 
-@plot.command("runtime")
-@with_run(writes="svg")
-def plot_runtime(
-    run: Run, table: Annotated[str, argument("RUNS.tsv", "A table of kind runs.")], out: OutOption
-) -> None:
-    """Draw where the time of the gIM runs went."""
-    gim.plot_runtime(tables.read_table("runs", table), out)
-    run.finish()
+def _plots_whole(name: str, file: str, kind: str, draw: Callable[..., None], text: str) -> None:
+    """Add a command that draws all of a table of a kind; ``text`` is its help."""
+
+    @plot.command(name, help=text)
+    @with_run(writes="svg")
+    def plot_whole(run: Run, table: Annotated[str, argument(file, f"A table of kind {kind}.")], out: OutOption) -> None:
+        draw(tables.read_table(kind, table), out)
+        run.finish()
+
+
+_plots_whole("runtime", "RUNS.tsv", "runs", gim.plot_runtime, "Draw where the time of the gIM runs went.")
 
 
 @plot.command("imgpu")
@@ -155,34 +158,18 @@ def plot_kpar(
     run.finish()
 
 
-@plot.command("arrivals")
-@with_run(writes="svg")
-def plot_arrivals(
-    run: Run, table: Annotated[str, argument("ARRIVALS.tsv", "A table of kind kpar-arrivals.")], out: OutOption
-) -> None:
-    """Draw how many walks of a kPAR index end at how many vertices."""
-    kpar.plot_arrivals(tables.read_table("kpar-arrivals", table), out)
-    run.finish()
-
-
-@plot.command("scores")
-@with_run(writes="svg")
-def plot_scores(
-    run: Run, table: Annotated[str, argument("TOP.tsv", "A table of kind diversity-top.")], out: OutOption
-) -> None:
-    """Draw how many vertices of the answers have how many circles."""
-    diversity.plot_scores(tables.read_table("diversity-top", table), out)
-    run.finish()
-
-
-@plot.command("diversity-time")
-@with_run(writes="svg")
-def plot_diversity_time(
-    run: Run, table: Annotated[str, argument("RUNS.tsv", "A table of kind diversity-runs.")], out: OutOption
-) -> None:
-    """Draw where the time of the structural diversity searches went."""
-    diversity.plot_time(tables.read_table("diversity-runs", table), out)
-    run.finish()
+_plots_whole(
+    "arrivals", "ARRIVALS.tsv", "kpar-arrivals", kpar.plot_arrivals,
+    "Draw how many walks of a kPAR index end at how many vertices.",
+)  # fmt: skip
+_plots_whole(
+    "scores", "TOP.tsv", "diversity-top", diversity.plot_scores,
+    "Draw how many vertices of the answers have how many circles.",
+)  # fmt: skip
+_plots_whole(
+    "diversity-time", "RUNS.tsv", "diversity-runs", diversity.plot_time,
+    "Draw where the time of the structural diversity searches went.",
+)  # fmt: skip
 
 
 @plot.command("ego")
