@@ -15,6 +15,7 @@ from gpukit.graph.build import transpose
 from gpukit.graph.csr import Graph
 from gpukit.graph.kernels import in_parts, rows_by_edges
 from gpukit.graph.probabilities import ONE, head_probabilities, threshold
+from gpukit.worlds.highest import highest, limit_of
 
 TAKEN = np.iinfo(np.int64).min
 """The key of a vertex that cannot be chosen, or not again."""
@@ -30,9 +31,6 @@ ever seeds."""
 
 MANY = 1 << 20
 """Least number of edges for which threads pay off."""
-
-LEVELS = 16
-"""Bits of a key among which a limit is searched."""
 
 MASS_BITS = 31
 """Bits of the total weight of all vertices in the keys; a probability takes 32 more."""
@@ -107,7 +105,7 @@ def degree(
     first = np.asarray(forced, np.int64)
     counts = counts.copy() if barred is None else np.where(barred, -1, counts)
     counts[first] = -1
-    return np.concatenate([first, _largest(counts, k - len(first))])
+    return np.concatenate([first, highest(counts, k - len(first))])
 
 
 def degree_discount(
@@ -204,7 +202,7 @@ def degree_by_probability(graph: Graph, k: int, barred: np.ndarray) -> np.ndarra
     else:
         sums = _sums(_with_probabilities(graph)[0], NO_COUNTS)
     sums[barred] = -1
-    return _largest(sums, k)
+    return highest(sums, k)
 
 
 def random(graph: Graph, k: int, seed: int = 0) -> np.ndarray:
@@ -262,20 +260,6 @@ def _in_bits(weights: np.ndarray) -> np.ndarray:
     return weights.astype(np.int64) >> max(0, int(weights.sum()).bit_length() - MASS_BITS)
 
 
-def _limit(keys: np.ndarray, count: int) -> int:
-    """Return a limit > 0 that at least ``count`` of the keys reach, hardly more; 0 if too few are positive."""
-    shift = max(0, int(keys.max(initial=0)).bit_length() - LEVELS)
-    reached = np.bincount(keys[keys > 0] >> shift)[::-1].cumsum()
-    place = int(np.searchsorted(reached, count))
-    return 0 if place == len(reached) else (len(reached) - 1 - place) << shift
-
-
-def _largest(keys: np.ndarray, k: int) -> np.ndarray:
-    """Return the vertices with the k highest keys, none of them negative; ties go to the lower id."""
-    pool = np.flatnonzero(keys >= _limit(keys, k))
-    return pool[np.argsort(-keys[pool], kind="stable")[:k]]
-
-
 class _Pool(NamedTuple):
     """Vertices among which seeds are searched, and a tournament of them by keys; the lower id wins ties.
 
@@ -305,7 +289,7 @@ def _pools(keys: np.ndarray, k: int, barred: np.ndarray | None) -> Iterator[_Poo
     open_ = keys if barred is None else np.where(barred, -1, keys)
     count, limit = max(FEW, PER_SEED * k), 1
     while limit > 0:
-        limit = _limit(open_, count) if count < len(keys) else 0
+        limit = limit_of(open_, count)
         vertices = np.flatnonzero(open_ >= limit)
         place = np.full(len(keys), -1, np.int32)
         place[vertices] = np.arange(len(vertices), dtype=np.int32)

@@ -12,14 +12,12 @@ import numpy as np
 
 from gpukit.worlds.bounds import CONTEXT
 from gpukit.worlds.collection import Bonus
+from gpukit.worlds.highest import highest
 from gpukit.worlds.reverse import Reverse
 from gpukit.worlds.trivial import ONE
 
 FINEST = 256
 """Most units per set: the resolution of the worth of a single vertex."""
-
-LEVELS = 1 << 16
-"""Number of levels in the search for the lowest values."""
 
 ROUNDING = 2.0**-48
 """Upper bound on the relative error of the arithmetic here."""
@@ -77,18 +75,13 @@ class Known:
 
     def least(self, forced: np.ndarray, free: np.ndarray, further: int) -> Decimal:
         """Return the least known worth of the forced vertices and any ``further`` of the free ones."""
-        lowest = free[_lowest(self.values[free], further)]
+        lowest = free[highest(-self.values[free], further)]
         with localcontext(CONTEXT):
             return (self.bonus(forced) + self.bonus(lowest)) * (1 - Decimal(ROUNDING))
 
     def heaviest(self, free: np.ndarray, count: int) -> np.ndarray:
         """Return the free vertices of the highest known worth, in that order; ties go to the lower id."""
-        if count == 0:
-            return free[:0]
-        values = self.values[free]
-        least = np.partition(values, len(free) - count)[len(free) - count]
-        enough = free[values >= least]
-        return enough[np.argsort(-self.values[enough], kind="stable")[:count]]
+        return free[highest(self.values[free], count)]
 
     def in_units(self, sets: int) -> Bonus | None:
         """Return the known worths in units of ``sets`` sets, rounded up; None if nothing is known.
@@ -118,12 +111,3 @@ class Known:
     def highest(self) -> float:
         """The highest known worth of a vertex."""
         return float(self.values.max())
-
-
-def _lowest(values: np.ndarray, count: int) -> np.ndarray:
-    """Return the places of the lowest values (>= 0), at most ``count``; by levels, as equal values partition slowly."""
-    scale = (LEVELS - 1) / max(float(values.max(initial=0)), 1 / ONE)
-    levels = (values * scale).astype(np.int32)
-    level = int(np.searchsorted(np.bincount(levels, minlength=1).cumsum(), count))
-    below, at = np.flatnonzero(levels < level), np.flatnonzero(levels == level)
-    return np.concatenate([below, at[np.argsort(values[at], kind="stable")[: count - len(below)]]])

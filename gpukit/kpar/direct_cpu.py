@@ -21,8 +21,9 @@ from gpukit.kpar.query.answer_cpu import (
     push,
     write_answer,
 )
-from gpukit.kpar.query.bounds import largest_first, refused_at, take_top
+from gpukit.kpar.query.bounds import refused_at, take_top
 from gpukit.kpar.rule import any_walk_end, threshold_of
+from gpukit.worlds.highest import largest_first
 
 STEP_COST = 4
 """What a step of a walk costs, in edges pushed along: random numbers, and a place in memory that nobody can foresee."""

@@ -17,12 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpukit.device.compiled import njit
+from gpukit.worlds.highest import highest, largest_first, limit_of
 
 CANDIDATES_PER_SEED = 16
 MIN_CANDIDATES = 512
-
-LEVELS = 1 << 16
-"""Levels of a histogram of values; larger values lose their lowest bits."""
 
 NOTHING = np.empty(0, np.int64)
 
@@ -78,45 +76,14 @@ def count(offsets, members, ranges, counts):
             counts[members[j]] += 1
 
 
-@njit(inline="always")
-def _value(counts, bonus, unit, e):
-    """Return the value of an element: its sets times ``unit``, plus its bonus (int64)."""
-    return np.int64(counts[e]) * unit + (bonus[e] if len(bonus) else 0)
-
-
-@njit
-def _limit(counts, worth, pool, blocked, target):
-    """Return a limit that at least ``target`` unblocked elements of ``pool`` reach, hardly more; 0 if too few do."""
-    bonus, unit = worth.bonus, worth.unit
-    highest = np.int64(0)
-    for e in pool:
-        highest = max(highest, _value(counts, bonus, unit, e))
-    shift = 0
-    while highest >> shift >= LEVELS:
-        shift += 1
-    histogram = np.zeros((highest >> shift) + 1, np.int64)
-    for e in pool:
-        if not blocked[e]:
-            histogram[_value(counts, bonus, unit, e) >> shift] += 1
-    reached = 0
-    for level in range(len(histogram) - 1, 0, -1):
-        reached += histogram[level]
-        if reached >= target:
-            return level << shift
-    return 0
-
-
-@njit
-def _candidates(counts, worth, pool, blocked, limit):
-    """Return the unblocked elements of ``pool`` whose value reaches the limit."""
-    bonus, unit = worth.bonus, worth.unit
-    chosen = np.empty(len(pool), np.int32)
-    size = 0
-    for e in pool:
-        if _value(counts, bonus, unit, e) >= limit and not blocked[e]:
-            chosen[size] = e
-            size += 1
-    return chosen[:size].copy()
+def _candidates(counts: np.ndarray, worth: Worth, pool: np.ndarray, blocked: np.ndarray, target: int) -> Any:
+    """Return a limit that ``target`` unblocked elements of ``pool`` reach, and those that do; 0 and all if too few."""
+    values = counts[pool].astype(np.int64) * worth.unit
+    if len(worth.bonus):
+        values += worth.bonus[pool]
+    values[blocked[pool]] = -1
+    limit = limit_of(values, target)
+    return limit, pool[values >= limit]
 
 
 @njit
@@ -184,64 +151,21 @@ def _largest(values, round_of, t, k, blocked, candidates, room):
         if round_of[c] == t and not blocked[candidates[c]]:
             room[size] = values[c]
             size += 1
-    first = max(size - k, 0)
-    _part(room, size, first)
+    last = largest_first(room, size, k) if size >= k else np.int64(-1)
     total = np.int64(0)
-    for i in range(first, size):
+    for i in range(min(size, k)):
         total += room[i]
-    return total, room[first] if size >= k else np.int64(-1)
+    return total, last
 
 
-@njit
-def _part(values, size, place):
-    """Partition values: those below the value at ``place`` in sorted order before it, those above it behind.
-
-    Source: Hoare, "Algorithm 65: Find", CACM 1961. ``np.partition`` does the same, but takes Numba four seconds to
-    compile.
-    """
-    low, high = 0, size - 1
-    while low < high:
-        pivot = values[(low + high) >> 1]
-        i, j = low, high
-        while i <= j:
-            while values[i] < pivot:
-                i += 1
-            while values[j] > pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        if place <= j:
-            high = j
-        elif place >= i:
-            low = i
-        else:
-            return
-
-
-@njit
-def _idle(counts, worth, blocked, n, rounds, k):
+def _idle(counts: np.ndarray, worth: Worth, blocked: np.ndarray, n: int, rounds: int, k: int) -> np.ndarray:
     """Return, for each round, the k unblocked elements in no set with the highest bonus; ties go to lower elements."""
-    bonus = worth.bonus
-    found, values = np.empty(k * rounds, np.int32), np.empty(k, np.int64)
-    end = 0
+    found = []
     for t in range(rounds):
-        start = end
-        for e in range(t * n, (t + 1) * n):
-            if counts[e] > 0 or blocked[e]:
-                continue
-            value = bonus[e] if len(bonus) else 0
-            if end - start < k:
-                end += 1
-            elif value <= values[k - 1]:
-                continue
-            place = end - 1
-            while place > start and values[place - start - 1] < value:
-                values[place - start], found[place] = values[place - start - 1], found[place - 1]
-                place -= 1
-            values[place - start], found[place] = value, e
-    return found[:end].copy()
+        part = slice(t * n, (t + 1) * n)
+        idle = t * n + np.flatnonzero((counts[part] == 0) & ~blocked[part])
+        found.append(idle[highest(worth.bonus[idle], k)] if len(worth.bonus) else idle[:k])
+    return np.concatenate(found).astype(np.int32)
 
 
 @njit
@@ -350,8 +274,7 @@ def greedy(
     pool.sort()
     while True:
         # One epoch. The indexes below list the uncovered sets of each element whose value reaches the limit.
-        limit = _limit(totals, worth, pool, blocked, target)
-        candidates = _candidates(totals, worth, pool, blocked, limit)
+        limit, candidates = _candidates(totals, worth, pool, blocked, target)
         round_of = candidates // n
         indexes = index(candidates)
         values, room = np.empty(len(candidates), np.int64), np.empty(len(candidates), np.int64)

@@ -343,7 +343,7 @@ def test_the_choice_is_compiled_for_what_a_run_calls():
     from gpukit.worlds import cover_cpu
 
     choose()
-    covers = ("invert", "cover", "_limit", "_idle", "_candidates", "_look", "coverage")
+    covers = ("invert", "cover", "_look", "coverage")
     called = [getattr(cover_cpu, name) for name in covers]
     called += [baselines.by_discount, baselines._sum_rows, baselines._play]
     before = [list(one.overloads) for one in called]

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.coverage import covered, greedy_rounds
 
-from gpukit.worlds import cover_cpu
 from gpukit.worlds.cover_cpu import PLAIN, Worth, coverage, greedy, undivided
+from gpukit.worlds.highest import highest, largest_first, limit_of
 
 NONE = np.empty(0, np.int32)
 
@@ -112,11 +112,18 @@ def test_coverage_counts_prefixes():
 
 @settings(deadline=None, derandomize=True, max_examples=300)
 @given(st.lists(st.integers(-3, 9), min_size=1, max_size=40), st.data())
-def test_values_are_parted_as_numpy_does(values, data):
+def test_the_largest_come_first(values, data):
     size = data.draw(st.integers(1, len(values)))
-    place = data.draw(st.integers(0, size - 1))
-    parted = np.array(values)
-    cover_cpu._part(parted, size, place)
-    assert list(parted[size:]) == values[size:] and sorted(parted[:size]) == sorted(values[:size])
-    assert parted[place] == np.partition(values[:size], place)[place]
-    assert (parted[:place] <= parted[place]).all() and (parted[place:size] >= parted[place]).all()
+    k = data.draw(st.integers(1, size))
+    parted, ordered = np.array(values), sorted(values[:size], reverse=True)
+    assert largest_first(parted, size, k) == ordered[k - 1]
+    assert list(parted[size:]) == values[size:] and sorted(parted[:size]) == ordered[::-1]
+    assert sorted(parted[:k], reverse=True) == ordered[:k]
+
+
+@given(st.lists(st.integers(-3, 9), max_size=40), st.integers(0, 50))
+def test_the_highest_places_are_those_of_a_stable_sort(values, count):
+    values = np.array(values, np.int64)
+    assert highest(values, count).tolist() == np.argsort(-values, kind="stable")[:count].tolist()
+    reached = sorted(values.tolist(), reverse=True)[count - 1] if 0 < count < len(values) else 0
+    assert count == 0 or limit_of(values, count) == max(0, reached)

@@ -13,10 +13,11 @@ from numba import int64, uint64
 from gpukit.device.compiled import njit
 from gpukit.kpar.groups import NO_IN_EDGES, Stop
 from gpukit.kpar.problem import CONTENDERS, TRACE, Result, Step
-from gpukit.kpar.query.bounds import largest_first, refused_at, take_top
+from gpukit.kpar.query.bounds import refused_at, take_top
 from gpukit.kpar.query.refine_cpu import finish
 from gpukit.kpar.rule import any_walk_end, goes_forward, left_out, passed_on, passed_up_to, shift_of, threshold_of
 from gpukit.kpar.spaced import spaced_in_edges
+from gpukit.worlds.highest import largest_first
 
 ABSORBS = 1 << 52
 """Stored in ``state`` instead of ω = 0 for a vertex without out-edges. No threshold lets such a vertex into a frontier:

@@ -10,33 +10,7 @@ from numba import int64
 from gpukit.device.compiled import njit
 from gpukit.kpar.problem import UNIT
 from gpukit.kpar.rule import LOST
-
-
-@njit
-def largest_first(keys, count, k):
-    """Reorder ``keys[:count]`` so that its k largest come first, and return the k-th largest (Hoare's selection)."""
-    low, high = 0, count - 1
-    while low < high:
-        middle = (low + high) >> 1
-        a, b, c = keys[low], keys[middle], keys[high]
-        pivot = max(min(a, b), min(max(a, b), c))
-        i, j = low, high
-        while i <= j:
-            while keys[i] > pivot:
-                i += 1
-            while keys[j] < pivot:
-                j -= 1
-            if i <= j:
-                keys[i], keys[j] = keys[j], keys[i]
-                i += 1
-                j -= 1
-        if k - 1 <= j:
-            high = j
-        elif k - 1 >= i:
-            low = i
-        else:
-            break
-    return keys[k - 1]
+from gpukit.worlds.highest import largest_first
 
 
 @njit

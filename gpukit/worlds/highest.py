@@ -1,0 +1,49 @@
+"""The highest of many values, without sorting all of them."""
+
+import numpy as np
+
+from gpukit.device.compiled import njit
+
+
+def limit_of(values: np.ndarray, count: int) -> int:
+    """Return the value that ``count`` of the values (integers) reach; 0 if there are fewer above 0."""
+    return max(0, int(_least(values, count))) if count < len(values) else 0
+
+
+def highest(values: np.ndarray, count: int) -> np.ndarray:
+    """Return the places of the highest values, at most ``count``, by falling value; ties go to the lower place."""
+    if count == 0:
+        return np.zeros(0, np.int64)
+    places = np.flatnonzero(values >= _least(values, count)) if count < len(values) else np.arange(len(values))
+    return places[np.argsort(-values[places], kind="stable")[:count]]
+
+
+def _least(values: np.ndarray, count: int) -> np.generic:
+    return np.partition(values, len(values) - count)[len(values) - count]
+
+
+@njit
+def largest_first(keys, count, k):
+    """Reorder ``keys[:count]`` so that its k largest come first, and return the k-th largest (Hoare's selection)."""
+    low, high = 0, count - 1
+    while low < high:
+        middle = (low + high) >> 1
+        a, b, c = keys[low], keys[middle], keys[high]
+        pivot = max(min(a, b), min(max(a, b), c))
+        i, j = low, high
+        while i <= j:
+            while keys[i] > pivot:
+                i += 1
+            while keys[j] < pivot:
+                j -= 1
+            if i <= j:
+                keys[i], keys[j] = keys[j], keys[i]
+                i += 1
+                j -= 1
+        if k - 1 <= j:
+            high = j
+        elif k - 1 >= i:
+            low = i
+        else:
+            break
+    return keys[k - 1]
