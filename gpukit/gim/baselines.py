@@ -261,7 +261,7 @@ def _in_bits(weights: np.ndarray) -> np.ndarray:
 
 
 class _Pool(NamedTuple):
-    """Vertices among which seeds are searched, and a tournament of them by keys; the lower id wins ties.
+    """Vertices among which seeds are searched, and their keys; the lower id wins ties.
 
     Attributes
     ----------
@@ -270,18 +270,15 @@ class _Pool(NamedTuple):
     place : int32 array, shape (n,)
         Position of a vertex among them; -1: it is not, and its key was below the limit from the start.
     limit : int
-        A key of at least this value is certain to be the highest of all vertices, if it wins.
-    keys : int64 array, shape (size,)
-        Keys of the vertices, and ``TAKEN`` beyond them; the size is a power of two.
-    winners : int64 array, shape (size,)
-        Node i has the children 2i and 2i + 1 and holds their winner. Children from ``size`` on are vertices.
+        A key of at least this value is certain to be the highest of all vertices, if it is the highest here.
+    keys : int64 array, shape (c,)
+        Keys of the vertices; ``TAKEN`` of those that were chosen.
     """
 
     vertices: np.ndarray
     place: np.ndarray
     limit: int
     keys: np.ndarray
-    winners: np.ndarray
 
 
 def _pools(keys: np.ndarray, k: int, barred: np.ndarray | None) -> Iterator[_Pool]:
@@ -293,12 +290,7 @@ def _pools(keys: np.ndarray, k: int, barred: np.ndarray | None) -> Iterator[_Poo
         vertices = np.flatnonzero(open_ >= limit)
         place = np.full(len(keys), -1, np.int32)
         place[vertices] = np.arange(len(vertices), dtype=np.int32)
-        size = 1 << max(1, (len(vertices) - 1).bit_length())
-        padded = np.full(size, TAKEN, np.int64)
-        padded[: len(vertices)] = keys[vertices]
-        winners = np.zeros(size, np.int64)
-        _play(padded, winners)
-        yield _Pool(vertices, place, limit if limit > 0 else TAKEN + 1, padded, winners)
+        yield _Pool(vertices, place, limit if limit > 0 else TAKEN + 1, keys[vertices].astype(np.int64))
         count *= 8
 
 
@@ -312,36 +304,10 @@ class _Edges(NamedTuple):
 
 
 @njit
-def _winner(keys, winners, node):
-    """Return the winner of the two children of a node."""
-    size = len(keys)
-    if 2 * node >= size:
-        left, right = 2 * node - size, 2 * node - size + 1
-    else:
-        left, right = winners[2 * node], winners[2 * node + 1]
-    return right if keys[right] > keys[left] else left
-
-
-@njit
-def _play(keys, winners):
-    """Play the whole tournament; afterwards each node holds the winner of its children."""
-    for node in range(len(keys) - 1, 0, -1):
-        winners[node] = _winner(keys, winners, node)
-
-
-@njit
 def _change(pool, slot, key):
-    """Change the key of a vertex, unless it is taken, and update the nodes that it wins or has won."""
-    if pool.keys[slot] == TAKEN:
-        return
-    pool.keys[slot] = key
-    node = (slot + len(pool.keys)) >> 1
-    while node > 0:
-        before, now = pool.winners[node], _winner(pool.keys, pool.winners, node)
-        if before != slot and now != slot:
-            return
-        pool.winners[node] = now
-        node >>= 1
+    """Change the key of a vertex, unless it is taken."""
+    if pool.keys[slot] != TAKEN:
+        pool.keys[slot] = key
 
 
 @njit
@@ -351,12 +317,17 @@ def _take(pool, forced, i):
         v = forced[i]
         slot = int64(pool.place[v])
     else:
-        slot = pool.winners[1]
-        if pool.keys[slot] < pool.limit:
+        keys, slot = pool.keys, 0
+        highest_key = keys[0]
+        for key in keys:
+            highest_key = max(highest_key, key)
+        if highest_key < pool.limit:
             return int64(-1)
+        while keys[slot] != highest_key:
+            slot += 1
         v = pool.vertices[slot]
     if slot >= 0:
-        _change(pool, slot, TAKEN)
+        pool.keys[slot] = TAKEN
     return v
 
 
