@@ -113,16 +113,18 @@ class Follower:
         As they are before the first update.
     threads : int
         CPU threads.
+    once : bool
+        Whether there will be one update alone, which is quicker.
     """
 
-    def __init__(self, opened: Graph, index: "Index", threads: int) -> None:
+    def __init__(self, opened: Graph, index: "Index", threads: int, *, once: bool = False) -> None:
         import numpy as np
 
         from gpukit.kpar.update.open_index import OpenIndex
 
         self._opened, self._whole = opened, index
         self.weighted, self.updates = index.params.weighted, 0
-        self._index = OpenIndex(opened.csr, index, threads)
+        self._index = OpenIndex(opened.csr, index, threads, once=once)
         self._prepared: Patched | None = None
         self._rows = np.arange(opened.n)  # of the vertices of the graph
         self._came: dict[Label, int] = {}

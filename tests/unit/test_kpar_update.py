@@ -360,6 +360,30 @@ def test_queries_follow_updates_row_by_row(n, m, weighted, spare, monkeypatch):
         assert np.array_equal(again.nodes, answer.nodes) and np.array_equal(again.scores, answer.scores)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_one_update_of_an_index_opened_for_it(weighted):
+    """Only the walks through what changes are listed, and the result is that of an index opened for many updates."""
+    world = Random(40, 160, 9, weighted)
+    graph = world.graph(range(40))
+    index = make(graph, WEIGHTED if weighted else PARAMS)
+    edges, vertices = world.update(12, True)
+    while not vertices["leave"]:
+        world = Random(40, 160, int(world.generator.integers(1000)), weighted)
+        graph = world.graph(range(40))
+        index = make(graph, WEIGHTED if weighted else PARAMS)
+        edges, vertices = world.update(12, True)
+    found = []
+    for once in (True, False):
+        following = OpenIndex(graph, index, 2, once=once)
+        changed, redrawn = following.update(*edges, **vertices)
+        found.append((following.index(np.array(world.rows)), changed.keys.tolist(), redrawn))
+        if once:
+            with pytest.raises(UsageError, match="opened for one update"):
+                following.update(NONE, NONE)
+    check_same(found[0][0], found[1][0])
+    assert found[0][1:] == found[1][1:]
+
+
 def test_many_changes_are_not_noted(random_graph):
     graph = random_graph(30, 90, 2)
     following = OpenIndex(graph, make(graph))

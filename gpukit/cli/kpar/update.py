@@ -98,7 +98,7 @@ def update(
             _read_vertices(run, graph, getattr(asked, name), name) for name in ("add_vertices", "remove_vertices")
         ]
     with run.phase("open"):
-        follower = Follower(Graph(graph, digest=run.inputs["graph"]), index, device.threads)
+        follower = Follower(Graph(graph, digest=run.inputs["graph"]), index, device.threads, once=True)
     with run.phase("walks"):
         done = follower.update(*edges, *vertices)
     with run.phase("graph"):

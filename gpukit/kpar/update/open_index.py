@@ -103,6 +103,8 @@ class OpenIndex:
         With its paths.
     threads : int
         CPU threads; nothing depends on it.
+    once : bool
+        Whether there will be one update alone: only the walks through vertices that it changes are listed then.
 
     Raises
     ------
@@ -112,7 +114,7 @@ class OpenIndex:
         If there is not enough memory.
     """
 
-    def __init__(self, graph: Graph, index: Index, threads: int = 1) -> None:
+    def __init__(self, graph: Graph, index: Index, threads: int = 1, *, once: bool = False) -> None:
         if index.paths is None:
             raise InputError(f"the index was not made for updates; make it again with {spelled('updatable', True)}")
         self.n, self.m, self.threads = graph.n, graph.m, threads
@@ -131,12 +133,14 @@ class OpenIndex:
         self._tables, self._slots_used = tables_of(graph, self._key, index.params, threads, SPARE)
         self._factors = index.paths.factors.copy()
         self._room = np.empty(0, np.int32), np.empty(0, np.uint32), np.empty(0, np.uint8)
-        self._open(index.paths)
-        self._whole = True
+        self._whole, self._once = True, once
+        self._records: Any = None
+        if not once:
+            self._open(index.paths, np.ones(self.n, bool))
         self.noted: Noted | None = None
 
-    def _open(self, paths: Paths) -> None:
-        """Make the records of the walks, and list the visits of each vertex."""
+    def _open(self, paths: Paths, marked: np.ndarray) -> None:
+        """Make the records of the walks, and list the visits of each marked vertex (bool, n)."""
         counts = self._index.walks.astype(np.int64)
         places, capacity = begins(counts), counts + (counts >> 2)
         first, total = begins(capacity), int(places[-1])
@@ -150,7 +154,9 @@ class OpenIndex:
         )  # fmt: skip
         old = OldPaths(places, begins(paths.moves), paths.vertices)
         key, tables, records = self._key, self._tables, self._records
-        over_parts(lambda low, high: set_paths(key, tables, records, old, cells, low, high), places, self.threads)
+        over_parts(
+            lambda low, high: set_paths(key, tables, records, old, cells, marked, low, high), places, self.threads
+        )
         self._lists, self._visits_used = VisitLists(np.zeros((self.n, 3), np.int64), np.empty(0, np.uint64)), 0
         wanted = np.zeros(self.n, np.int64)
         count_listed(records, wanted)
@@ -187,6 +193,8 @@ class OpenIndex:
             If two things are to become of an edge.
         """
         self._check_whole()
+        if self._once:
+            self._open_for(add, remove, weigh, np.array(leave, np.int64))
         before = self.n
         if len(come):
             self._add_rows(np.array(come, np.uint64))
@@ -202,6 +210,20 @@ class OpenIndex:
         self._whole = True
         self.m += edges.count(ADD) - edges.count(REMOVE) if len(edges.keys) else 0
         return edges, redrawn
+
+    def _open_for(self, add: Edges, remove: Edges, weigh: Edges, leave: np.ndarray) -> None:
+        """List the visits of the vertices that the only update changes."""
+        if self._records is not None:
+            raise UsageError("this index was opened for one update; open it again")
+        marked = np.zeros(self.n, bool)
+        marked[leave] = True
+        tails = np.concatenate([one.keys >> 32 for one in (add, remove, weigh)])
+        if len(leave):
+            tails = np.append(tails, edges_of(self._tables, marked) >> 32)
+        marked[tails[tails < self.n]] = True
+        paths = self._index.paths
+        assert paths is not None
+        self._open(paths, marked)
 
     def note(self) -> None:
         """Note changes from now on, for who follows them one by one; ``noted`` is None again where they are many."""

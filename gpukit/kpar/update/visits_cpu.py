@@ -2,10 +2,11 @@
 
 The path of a walk is a stretch of cells: its record, then one for the vertex at each step: vertex << 32 | place + 1,
 where the place is that of the visit in the vertex's list, or 0 where the walk stops there by its own draw, whatever the
-edges. So a list has the visits that go on, and those that would if the vertex had an out-edge. A visit is two words:
-cell << 16 | step, and the 64 bits by which that step chooses. What is read together lies together: a miss of the cache
-is what an update is made of. Threads own vertices (:func:`owner`) or parts of the walks; what one writes no other
-reads. Parts of the walks gather what is to be done to lists, and the owners of the lists do it.
+edges, or the list is not needed. So a list has the visits that go on, and those that would if the vertex had an out-
+edge. A visit is two words: cell << 16 | step, and the 64 bits by which that step chooses. What is read together lies
+together: a miss of the cache is what an update is made of. Threads own vertices (:func:`owner`) or parts of the walks;
+what one writes no other reads. Parts of the walks gather what is to be done to lists, and the owners of the lists do
+it.
 """
 
 from typing import Any, NamedTuple
@@ -84,10 +85,11 @@ def owner(vertex, threads):
 
 
 @njit
-def set_paths(key, tables, records, old, cells, first, last):
+def set_paths(key, tables, records, old, cells, marked, first, last):
     """Write the walks of the vertices first … last - 1 from paths that lie end to end.
 
-    ``old`` are :class:`OldPaths`; ``cells`` (int64) says where each path has its room.
+    ``old`` are :class:`OldPaths`; ``cells`` (int64) says where each path has its room. Visits are to be listed of the
+    ``marked`` vertices (bool, n).
     """
     for v in range(first, last):
         for j in range(records.counts[v]):
@@ -97,10 +99,11 @@ def set_paths(key, tables, records, old, cells, first, last):
             records.path[cell - 1] = r
             here = int64(v)
             for t in range(moves):
-                records.path[cell + t] = here << 32 | LISTED
+                records.path[cell + t] = here << 32 | (LISTED if marked[here] else 0)
                 here = int64(old.vertices[old.begin[before] + t])
             stops = uint64(draws_of(key, j, v, moves)[0]) >= key.one_minus_alpha
-            records.path[cell + moves] = here << 32 | (0 if tables.where[here] != 0 or stops else LISTED)
+            ends = tables.where[here] != 0 or stops or not marked[here]
+            records.path[cell + moves] = here << 32 | (0 if ends else LISTED)
 
 
 @njit
