@@ -127,6 +127,7 @@ def test_the_questions_are_answered_about_a_graph_of_ones_own(installed, tmp_pat
     said = installed("gpukit", "ask", "friends.csv", "--undirected", "--explain", "--out", "here", cwd=tmp_path)
     assert "here/answers.html" in said and "step 8 of 8" in said and "±: Two standard errors" in said
     page = (tmp_path / "here/answers.html").read_text()
-    assert "friends.csv" in page and "What the numbers mean" in page and page.count("<svg") == 3
+    assert "friends.csv" in page and "What the numbers mean" in page and page.count("<svg") == 2
+    assert "0 circles" in said, "of which there is no picture"
     assert re.search(r'"n[0-9]+"', (tmp_path / "here/seeds.csv").read_text()), "names, not numbers"
     assert "step" not in installed("gpukit", "demo", "here", "--graph", "friends.csv", "--undirected", cwd=tmp_path)
