@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gpukit import pending, portable
+from gpukit import pending, portable, remote
 from gpukit.errors import InputError
 
 PathLike = str | os.PathLike[str]
@@ -25,8 +25,6 @@ _unfinished: set[Path] = set()
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | portable.OPEN
 
 
-_ADDRESS = re.compile("(https?):/+")
-
 NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
 """Errors of flock on a file system without locks."""
 
@@ -41,11 +39,16 @@ def state_of(file: PathLike | int) -> State:
 
 def missing(path: PathLike, otherwise: str) -> InputError:
     """Return the error for a missing file: for a web address how to fetch it, otherwise the name plus ``otherwise``."""
-    text = os.fspath(path)
-    if _ADDRESS.match(text) is None:
-        return InputError(f"{text}{otherwise}")
-    address = _ADDRESS.sub(r"\1://", text, count=1)  # Path reduces two slashes to one
-    return InputError(f"{address} is an address, and files are read; fetch it first, as by curl -LO {address}")
+    if (address := remote.address_of(path)) is None:
+        return InputError(f"{os.fspath(path)}{otherwise}")
+    return InputError(f"{address} is an address, and files are read; {remote.hint(address)}")
+
+
+def local(path: PathLike) -> PathLike:
+    """Return a path; for an address, that of a copy on this machine, if the extra ``cloud`` is installed."""
+    if (address := remote.address_of(path)) is None:
+        return path
+    return remote.copied(address, cache_folder("remote", make=True)) or path
 
 
 def check_target(path: PathLike) -> os.stat_result | None:

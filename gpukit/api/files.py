@@ -48,8 +48,9 @@ def load(
     ['hub']
     """
     from gpukit.artifacts import read, read_header
+    from gpukit.files import local
 
-    file = path_of(path)
+    file = path_of(local(path_of(path)))
     check_requested(device)
     kind = read_header(file).kind
     if kind == "graph":

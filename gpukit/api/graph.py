@@ -10,6 +10,7 @@ from gpukit.api.keywords import keywords
 from gpukit.api.results import Content, Label, path_of
 from gpukit.api.session import Progress, Session, split
 from gpukit.errors import UsageError, WrongType
+from gpukit.files import local
 from gpukit.graph.lines import quoted
 from gpukit.parameters.graph import Decimal, Ids, Import, Parallel, Scale, Text
 from gpukit.parameters.option import SEED
@@ -319,7 +320,7 @@ def read_edges(
         text=Text(columns=columns, **said),
     )
     with Session(seed=SEED.checked(seed), **where) as session:
-        graph, _, _ = import_edges(session, path_of(path), asked)
+        graph, _, _ = import_edges(session, path_of(local(path_of(path))), asked)
         need_edges(graph)
         made = Graph(graph, params=session.params, inputs=session.inputs, seed=seed_of(session))
         made.skipped = [*session.skipped]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from gpukit.errors import InputError, UsageError, WrongType
 from gpukit.parameters.values import flag, type_of
+from gpukit.remote import sent
 from gpukit.wording import counted, tied, with_error
 
 if TYPE_CHECKING:
@@ -111,7 +112,8 @@ class Content:
             from gpukit.artifacts.kept import check_replaced
 
             check_replaced(target, self._content().kind, "this")
-        self._put(target, compress)
+        with sent(target) as here:
+            self._put(Path(here), compress)
 
     def _put(self, target: Path, compress: bool) -> None:
         from gpukit.artifacts import put

@@ -23,6 +23,7 @@ EXTRAS = {
     "numba-cuda": "build-kernels",
     "cupy-cuda13x": "cuda13",
     "cupy-cuda12x": "cuda12",
+    "fsspec": "cloud",
     "hdf5plugin": "compress",
     "matplotlib": "report",
     "jinja2": "report",

@@ -2,11 +2,14 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
 from gpukit.errors import UsageError
-from gpukit.files import PathLike, check_target
+from gpukit.files import PathLike, check_target, local
+from gpukit.remote import sent
 
 # Parameters that are not input files: `merit next` updates its state; the others are names, even if files have them.
 _NO_INPUTS = ("state", "name", "graph")
@@ -40,6 +43,15 @@ def guarded(callback: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(callback)
     def checked(**values: Any) -> Any:
+        with ExitStack() as stack:
+            for name, value in values.items():
+                if is_output(name) and isinstance(value, str | Path):
+                    values[name] = type(value)(stack.enter_context(sent(value)))
+                elif not is_output(name) and name not in _NO_INPUTS:
+                    values[name] = _here(value)
+            return here(**values)
+
+    def here(**values: Any) -> Any:
         outputs = [(name, path) for name, value in values.items() if is_output(name) for path in _files(value)]
         inputs = {name: value for name, value in values.items() if not is_output(name) and name not in _NO_INPUTS}
         for _, path in outputs:
@@ -53,6 +65,13 @@ def guarded(callback: Callable[..., Any]) -> Callable[..., Any]:
         return callback(**values)
 
     return checked
+
+
+def _here(value: Any) -> Any:
+    """Return the value of an input, with copies on this machine in place of files at addresses."""
+    if isinstance(value, list):
+        return [_here(one) for one in value]
+    return local(value) if isinstance(value, Path) else value
 
 
 def is_output(name: str) -> bool:

@@ -162,6 +162,7 @@ ADDRESSED = (
 @pytest.mark.parametrize("words", ADDRESSED, ids=" ".join)
 def test_an_address_is_told_how_to_be_fetched(run, tmp_path, monkeypatch, words):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "fsspec", None)
     artifacts.write_graph("G.h5", Graph(np.array([0, 1, 2]), np.array([1, 0], np.int32)))
     (tmp_path / "g.h5").write_bytes((tmp_path / "G.h5").read_bytes())
     code, _, err = run(*words)

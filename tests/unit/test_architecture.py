@@ -9,15 +9,16 @@ import pytest
 
 ROOT = Path(__file__).parents[2] / "gpukit"
 SYSTEMS = {"gim", "imgpu", "kpar", "merit", "diversity"}
-BASE = {"errors", "wording", "parameters", "files", "portable", "graph", "device", "worlds"}
+BASE = {"errors", "wording", "parameters", "files", "portable", "remote", "graph", "device", "worlds"}
 ALLOWED = {
     "errors": {"wording"},
     "wording": set(),
     "parameters": {"errors", "wording"},
-    "files": {"errors", "pending", "portable"},
+    "files": {"errors", "pending", "portable", "remote"},
+    "remote": {"errors"},
     "portable": set(),
     "pending": {"errors"},
-    "device": {"errors", "files", "portable", "wording"},
+    "device": {"errors", "files", "portable", "remote", "wording"},
     "graph": {"errors", "files", "device", "wording"},
     "worlds": {"errors", "files", "device", "graph", "wording"},
     "datasets": {"errors", "files", "graph", "device", "portable", "wording"},

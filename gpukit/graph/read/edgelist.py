@@ -252,6 +252,8 @@ def edges_of_matrix(name: str, kind: str, matrix: Any, highest: float) -> EdgeLi
     from scipy.sparse import coo_array
 
     listed = matrix.tocoo()
+    if matrix.format == "bsr":  # its blocks are full of zeros, which older versions of SciPy keep
+        listed.eliminate_zeros()
     values = numbers_of(name, np.asarray(listed.data)) if highest else np.ones(len(listed.data))
     total = coo_array((values, (listed.row, listed.col)), matrix.shape).tocsr().tocoo()
     u, v = (np.asarray(part, np.int64) for part in (total.row, total.col))

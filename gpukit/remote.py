@@ -1,0 +1,125 @@
+"""Files at addresses, ``s3://``, ``gs://`` and ``https://``, by fsspec (the extra ``cloud``).
+
+What is read is first copied to this machine, into a cache: under a name made of the address and of the version that the
+server names. So a second run, or the next step of a workflow, copies nothing, and no contents are taken for those of
+another version. What is written is finished on this machine and sent as a whole.
+"""
+
+import hashlib
+import logging
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from gpukit.errors import InputError
+
+_log = logging.getLogger("gpukit")
+_ADDRESS = re.compile("(s3|gs|https?):/+(?=[^/])")
+_VERSIONS = ("ETag", "etag", "md5Hash", "LastModified", "mtime")
+"""Entries of a description that change with the contents; stores have one or another."""
+
+
+def address_of(path: str | os.PathLike[str]) -> str | None:
+    """Return the address that a path is, with both slashes, of which Path leaves one; None for a file."""
+    text = os.fspath(path)
+    if not isinstance(text, str) or _ADDRESS.match(text) is None or os.path.lexists(text):
+        return None
+    return _ADDRESS.sub(r"\1://", text, count=1)
+
+
+def hint(address: str) -> str:
+    """Return what to do about an address where nothing reads it."""
+    fetched = f"fetch it first, as by curl -LO {address}, or " if address.startswith("http") else ""
+    return f"{fetched}install gpukit[cloud]"
+
+
+def copied(address: str, cache: Path | None) -> Path | None:
+    """Return a copy on this machine of what is at an address; None without the extra.
+
+    Parameters
+    ----------
+    address : str
+    cache : path or None
+        Folder of copies; None if there is no place for them.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or there is no place for the copy.
+    """
+    if (system := _system(address)) is None:
+        return None
+    if cache is None:
+        raise InputError(f"there is no place for a copy of {address}; set XDG_CACHE_HOME to a folder of yours")
+    with _in_one_line(f"cannot read {address}"):
+        about = system.info(address)
+        version = next((str(about[key]) for key in _VERSIONS if about.get(key)), None)
+        name = hashlib.sha256(f"{address}\n{version}\n{about.get('size')}".encode()).hexdigest()[:32]
+        folder = cache / name
+        target = folder / (address.rstrip("/").rpartition("/")[2].partition("?")[0] or "file")
+        if version is None or not target.exists():
+            aside = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=cache))
+            try:
+                system.get_file(address, str(aside / target.name))
+                if about.get("size") not in (None, (aside / target.name).stat().st_size):
+                    raise OSError("the connection ended early")
+                folder.mkdir(exist_ok=True)
+                os.replace(aside / target.name, target)
+            finally:
+                shutil.rmtree(aside, ignore_errors=True)
+        return target
+
+
+@contextmanager
+def sent(path: str | os.PathLike[str]) -> Iterator[str | os.PathLike[str]]:
+    """Yield a path; for an address, that of a file on this machine, which is sent there on success.
+
+    What is at the address is replaced.
+
+    Raises
+    ------
+    InputError
+        If the extra is missing, the address takes no files, or the store refuses it.
+    """
+    if (address := address_of(path)) is None:
+        yield path
+        return
+    if address.startswith("http"):
+        raise InputError(f"cannot write {address}: s3:// and gs:// take files, a web address does not")
+    if (system := _system(address)) is None:
+        raise InputError(f"cannot write {address}; {hint(address)}, or name a file")
+    with tempfile.TemporaryDirectory() as aside:
+        file = Path(aside, address.rpartition("/")[2])
+        yield file
+        with _in_one_line(f"cannot write {address}"):
+            system.put_file(str(file), address)
+        _log.info("sent to %s", address)
+
+
+def _system(address: str) -> Any:
+    """Return the store of an address; None if a package for it is missing."""
+    try:
+        import fsspec
+
+        return fsspec.filesystem(address.partition(":")[0])
+    except ImportError:
+        return None
+
+
+@contextmanager
+def _in_one_line(what: str) -> Iterator[None]:
+    """Make one line of any error: each store has its own kinds."""
+    try:
+        yield
+    except InputError:
+        raise
+    except FileNotFoundError:
+        raise InputError(f"{what}: there is no such file; check the address") from None
+    except Exception as error:
+        said = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"{what}: {said}; check the address, the connection and your credentials") from None
