@@ -4,7 +4,8 @@
 
 Each run is a process of its own, which imports one after another what the command needs, runs the command, and runs it
 once more. What only the first of these took is loading. Times are of the CPU, all threads, and the least of the runs:
-others on the machine change them little.
+others on the machine change them little. Python keeps the bytecode of all modules from the first run, which is not
+counted, as it does for an installed package.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -55,11 +57,13 @@ def main() -> None:
     command += ["--out", str(seeds), "--force"]
     before = os.getloadavg()
     found = []
-    for run in range(asked.runs + 1):
-        words = [sys.executable, "-c", CHILD, ",".join(LIBRARIES), *command]
-        done = subprocess.run(words, capture_output=True, text=True, check=True)
-        if run:  # the first one may compile
-            found.append(json.loads(done.stdout))
+    words = [sys.executable, "-c", CHILD, ",".join(LIBRARIES), *command]
+    with tempfile.TemporaryDirectory() as bytecode:
+        environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": bytecode}
+        for run in range(asked.runs + 1):
+            done = subprocess.run(words, capture_output=True, text=True, check=True, env=environment)
+            if run:  # the first one may compile
+                found.append(json.loads(done.stdout))
     seeds.unlink()
     parts = {name: round(1e3 * min(one[name] for one in found), 1) for name in found[0]}
     record = {
