@@ -17,8 +17,8 @@ from gpukit.cli.files.export import write_book, write_table
 from gpukit.cli.graph.commands import FormatOption
 from gpukit.cli.meanings import explained
 from gpukit.cli.merit.common import read_costs
-from gpukit.cli.options import argument, option
-from gpukit.cli.vertices.read import vertex_list
+from gpukit.cli.options import Queries, argument, option
+from gpukit.cli.vertices.read import read_sources, vertex_list
 from gpukit.cli.workflow.steps import Steps
 from gpukit.errors import InputError, UsageError
 from gpukit.files import missing, write_text
@@ -148,6 +148,7 @@ class Answered:
             "worlds": asked.worlds, "exclude": asked.exclude, "sizes": ",".join(map(str, range(1, k + 1))),
             "close": min(CLOSE, n), "places": min(PLACES, n),
         }  # fmt: skip
+        self._check_names()
         without = " --exclude {exclude}" * (asked.exclude is not None)
         seeds = self._step("whom to tell first", "seeds", f"gim run {{graph}} -k {{k}}{without} --seed {{seed}}")
         line = "evaluate spread {graph} --seeds {files}/seeds.h5 --prefixes {sizes} --error 0.01 --seed {seed}"
@@ -167,6 +168,19 @@ class Answered:
         files = [self.page, *(steps.folder / f"{one}.csv" for one in TABLES), *filter(None, [self.book])]
         about = [steps.lines, self.source, self.eta, asked.costs, dict(facts)]
         steps.step("tables, pictures and the page", "page", about, files, self._write)
+
+    def _check_names(self) -> None:
+        """Look up all names that were given, and what seeds cost, before any step that takes time."""
+        from gpukit.artifacts import read_graph
+
+        asked = self.asked
+        if asked.source is None and asked.exclude is None and asked.costs in ("uniform", "degree"):
+            return
+        graph = read_graph(self.path, transpose=False)
+        if asked.source is not None:
+            read_sources(graph, Queries(source=asked.source), 0, {})
+        vertex_list(asked.exclude, "--exclude", graph)
+        read_costs(Session(), graph, asked.costs)
 
     def _step(self, title: str, name: str, line: str) -> dict[str, Any]:
         """Return the record of a command, in whose line names in braces stand for :attr:`words`."""

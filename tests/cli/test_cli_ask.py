@@ -157,6 +157,7 @@ def test_counts_are_probabilities_where_scale_says_so(record, tmp_path):
         (("none.csv",), 3, "none.csv is no file; name a table of edges, or a graph"),
         (("e.csv", "--out", "full"), 2, "full holds other files; name a new folder"),
         (("e.csv", "--source", "dora"), 3, "'dora'"),
+        (("e.csv", "--source", "ann, bop"), 3, "'bop'"),
         (("e.csv", "--exclude", "dora"), 2, "--exclude: 'dora' is neither a vertex"),
         (("e.csv", "--eta", 99), 2, "--eta is 99; 1 to 3"),
         (("e.csv", "--costs", "free", "--exclude", "ann"), 2, "neither degree nor uniform nor a file"),
@@ -172,4 +173,5 @@ def test_what_does_not_fit_is_refused_in_a_line(run, good, tmp_path, monkeypatch
     found, _, err = run("ask", *more, *([] if "--out" in more else ["--out", "new"]))
     last = err.splitlines()[-1]
     assert found == code and last.startswith("gpukit: error: ") and said in last
+    assert "step 2" not in err or said.startswith("--eta")
     assert json.dumps(sorted(path.name for path in (tmp_path / "full").iterdir())) == '["letter.txt"]'

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from gpukit.api.vertices import source_weight
+from gpukit.graph.lines import quoted
 
 if TYPE_CHECKING:
     from gpukit.graph.labels import Labels
@@ -14,7 +15,8 @@ MOST, LONGEST = 100, 6
 def with_quotes(text: str, labels: "Labels", *, weights: bool = False) -> str:
     """Quote the names in a list that contain commas, if the list can be read in only one way.
 
-    A list that has quotes already stays as it is, and so does one whose every part between commas is a name.
+    A text that is a name as a whole is one name. A list that has quotes already stays as it is, and so does one whose
+    every part between commas is a name. If no part can be read, and a name with commas is near, the text is one name.
 
     Parameters
     ----------
@@ -28,6 +30,8 @@ def with_quotes(text: str, labels: "Labels", *, weights: bool = False) -> str:
     parts = text.split(",")
     if '"' in text or not 1 < len(parts) <= MOST:
         return text
+    if labels.find([text.strip()])[0] >= 0:
+        return quoted(text.strip())
     places = range(len(parts))
     found = {
         (start, end): word
@@ -40,6 +44,9 @@ def with_quotes(text: str, labels: "Labels", *, weights: bool = False) -> str:
     ways: list[list[str]] = [[] for _ in parts] + [[""]]  # of each place two ways to read what follows, at most
     for start in reversed(places):
         ways[start] = [f",{found[one]}{rest}" for one in found if one[0] == start for rest in ways[one[1]]][:2]
+    is_near = ":" not in text and all(map(str.strip, parts)) and any("," in name for name in labels.near(text))
+    if is_near and not ways[0]:
+        return quoted(text.strip())
     return ways[0][0][1:] if len(ways[0]) == 1 else text
 
 
