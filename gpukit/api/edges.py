@@ -171,7 +171,7 @@ def build(
             labels=listed.labels,
             scale=scale,
             transpose=transpose,
-            facts=facts,
+            facts=facts | ({} if listed.labels is None else listed.labels.facts),
             consume=consume,
         )
     if merged := graph.facts["parallel_edges_merged"]:

@@ -284,7 +284,7 @@ def read_edges(
     decimal, sheet
         What the decimals of weights begin with, ``.`` or ``,``; and the sheet of a workbook of Excel.
     fold_case, strip
-        Whether names are read in lower case, and runs of blanks in them as one.
+        Whether names that differ only in case, or in runs of blanks, are one. The most frequent spelling stays.
     threads, seed, progress
         As everywhere; the seed is that of ``trivalency`` and ``uniform``.
 

@@ -11,7 +11,7 @@ from gpukit.api.results import Answer, Label
 from gpukit.errors import InputError, UsageError, WrongType
 from gpukit.graph.lines import quoted
 from gpukit.parameters.values import is_number, type_of, unfit
-from gpukit.wording import counted
+from gpukit.wording import counted, spelled
 
 if TYPE_CHECKING:
     import numpy as np
@@ -96,10 +96,25 @@ def internal(
     given = [label_of(graph, one, what) for one in vertices]
     if not given and not none:
         raise UsageError(f"{what} names no vertices; give at least one")
-    if len(set(given)) < len(given):
-        again = next(one for place, one in enumerate(given) if one in given[:place])
-        raise UsageError(f"{what}: vertex {again} is given twice; give each once")
-    return graph.internal(given).tolist() if given else []
+    found = graph.internal(given).tolist() if given else []
+    check_once(graph, found, what)
+    return found
+
+
+def check_once(graph: "Graph", found: list[int], what: str) -> None:
+    """Refuse internal ids that name a vertex twice, in two spellings or in one; raises UsageError."""
+    if len(set(found)) < len(found):
+        again = next(one for place, one in enumerate(found) if one in found[:place])
+        raise UsageError(f"{what}: vertex {graph.original([again])[0]} is given twice; give each once")
+
+
+def without(among: Iterable[int], excluded: Iterable[int]) -> list[int]:
+    """Return the vertices that answers may name, without those excluded; raises UsageError if none is left."""
+    out = {*excluded}
+    left = [vertex for vertex in among if vertex not in out]
+    if not left:
+        raise UsageError(f"{spelled('exclude')} names all vertices that answers may name; leave one")
+    return left
 
 
 def label_of(graph: "Graph", vertex: Any, what: str) -> Label:

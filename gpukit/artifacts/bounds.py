@@ -72,12 +72,12 @@ def tables_of(artifact: Artifact) -> dict[str, np.ndarray] | None:
 
 def graph_of(artifact: Artifact) -> Graph:
     """Return the graph of an artifact, without arrays that were not read."""
-    get, attributes = artifact.arrays.get, artifact.attributes
+    get, attributes, labels = artifact.arrays.get, artifact.attributes, labels_of(artifact.arrays)
     return Graph(
         indptr=artifact.arrays["pointers_to_1"],
         indices=artifact.arrays["indices_1"],
         ids=get("ids"),
-        labels=labels_of(artifact.arrays),
+        labels=labels and labels.joined(attributes["facts"]),
         weights=Weights.of(attributes),
         probabilities=get("probabilities"),
         in_indptr=get("transpose/pointers_to_1"),

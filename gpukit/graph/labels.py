@@ -3,8 +3,11 @@
 import difflib
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -30,10 +33,14 @@ class Labels:
         Start of each label in ``data``.
     data : uint8 array
         The labels in UTF-8.
+    fold_case, strip : bool
+        Whether spellings that differ in case, or in runs of blanks, name the same vertex.
     """
 
     offsets: np.ndarray
     data: np.ndarray
+    fold_case: bool = False
+    strip: bool = False
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> "Labels":
@@ -54,32 +61,71 @@ class Labels:
         return found
 
     def find(self, texts: Sequence[str]) -> np.ndarray:
-        """Return the vertex of each text (int64); -1 if no vertex has that label."""
+        """Return the vertex of each text (int64), in any spelling that names it; -1 if no vertex has that label."""
+        if self.fold_case or self.strip:
+            folded = (_folded(text, self.fold_case, self.strip) for text in texts)
+            return np.array([self._spellings.get(one, -1) for one in folded], np.int64)
         if len(texts) * _MANY > len(self):
             table = {self._text(vertex): vertex for vertex in range(len(self))}
             return np.array([table.get(text, -1) for text in texts], np.int64)
         return np.array([self._place(text.encode(errors="surrogatepass")) for text in texts], np.int64)
 
-    def merged(self, *, fold_case: bool = True, strip: bool = True) -> tuple["Labels", np.ndarray]:
-        """Return the labels in lower case, with single blanks, or both; and the new vertex (int32) of each old one."""
-        texts: Iterable[str] = (self._text(vertex) for vertex in range(len(self)))
-        if strip:
-            texts = (" ".join(text.split()) for text in texts)
+    @cached_property
+    def _spellings(self) -> dict[str, int]:
+        """The vertex of each label without case or runs of blanks."""
+        return {_folded(self._text(one), self.fold_case, self.strip): one for one in range(len(self))}
+
+    @property
+    def facts(self) -> dict[str, bool]:
+        """What a graph remembers about its names: which spellings were joined."""
+        return {name: True for name in ("fold_case", "strip") if getattr(self, name)}
+
+    def joined(self, facts: Mapping[str, Any]) -> "Labels":
+        """Return the labels with what a graph remembers about them; see :attr:`facts`."""
+        return replace(self, fold_case=bool(facts.get("fold_case")), strip=bool(facts.get("strip")))
+
+    def merged(self, ends: np.ndarray, *, fold_case: bool, strip: bool) -> tuple["Labels", np.ndarray]:
+        """Join labels that differ in case, in runs of blanks, or in both.
+
+        Parameters
+        ----------
+        ends : array
+            The vertex of each end of an edge, in the order of the file. The most frequent spelling of a name stays, and
+            of several the first.
+        fold_case, strip : bool
+            What does not count.
+
+        Returns
+        -------
+        Labels
+        int32 array
+            The new vertex of each old one.
+        """
+        texts = [_folded(self._text(vertex), False, strip) for vertex in range(len(self))]
+        counts = Counter[str]()
+        for text, times in zip(texts, np.bincount(ends, minlength=len(self)).tolist(), strict=True):
+            counts[text] += times
+        _, firsts = np.unique(np.concatenate([ends, np.arange(len(self))]), return_index=True)
+        chosen: dict[str, str] = {}
+        for text in (texts[vertex] for vertex in np.argsort(firsts).tolist()):
+            key = _folded(text, fold_case, strip)
+            chosen[key] = max(chosen.get(key, text), text, key=counts.__getitem__)
         known = Interned()
-        numbers = known.numbers(text.lower() if fold_case else text for text in texts)
+        numbers = known.numbers(chosen[_folded(text, fold_case, strip)] for text in texts)
         labels, vertices = known.ordered()
-        return labels, vertices[numbers]
+        return replace(labels, fold_case=fold_case, strip=strip), vertices[numbers]
 
     def alike(self) -> tuple[int, list[str]]:
         """Return how many labels equal earlier ones up to case and blanks, and one such pair."""
         odd = ((self.data - ord("A")) < 26) | (self.data > 127) | (self.data == ord(" "))  # unsigned: wraps below A
         if not odd.any():
             return 0, []
-        labels, vertices = self.merged()
+        known = Interned()
+        vertices = known.numbers(_folded(self._text(vertex), True, True) for vertex in range(len(self)))
         order = np.argsort(vertices, kind="stable")
         again = np.flatnonzero(np.diff(vertices[order]) == 0)
         pair = order[again[0] : again[0] + 2] if len(again) else order[:0]
-        return len(self) - len(labels), self.texts(pair).tolist()
+        return len(self) - len(known), self.texts(pair).tolist()
 
     def near(self, text: str) -> list[str]:
         """Return some labels that a text may mean: those that contain it, ignoring case, or else similar ones."""
@@ -109,6 +155,12 @@ class Labels:
         """Return the vertex with a label, found by bisection; -1 if there is none."""
         place = bisect_left(range(len(self)), wanted, key=self._bytes)
         return place if place < len(self) and self._bytes(place) == wanted else -1
+
+
+def _folded(text: str, fold_case: bool, strip: bool) -> str:
+    """Return a text without what does not count: its case, and runs of blanks."""
+    text = " ".join(text.split()) if strip else text
+    return text.casefold() if fold_case else text
 
 
 class Interned:

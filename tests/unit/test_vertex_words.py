@@ -71,3 +71,15 @@ def test_names_that_may_be_meant_are_near():
     assert labels.near("zoë gross") == ["Zoë Groß"] and labels.near("bop") == ["Bob"] and labels.near("xyz") == []
     assert labels.advice("bop", "give names") == "did you mean 'Bob'? Else give names"
     assert labels.advice("xyz", "give names") == labels.advice("", "give names") == "give names"
+
+
+def test_names_that_differ_in_case_or_blanks_are_joined_under_the_most_frequent_spelling():
+    labels = Labels.of(sorted(["GROSS", "Groß", "groß", "ann  b", "Ann b", "zoe"], key=str.encode))
+    ends = labels.find(["groß", "GROSS", "Groß", "Groß", "GROSS", "ann  b", "Ann b"])
+    joined, vertices = labels.merged(ends, fold_case=True, strip=True)
+    assert joined.texts(range(len(joined))).tolist() == ["GROSS", "ann b", "zoe"]
+    assert vertices[labels.find(["GROSS", "Groß", "groß", "Ann b", "zoe"])].tolist() == [0, 0, 0, 1, 2]
+    assert joined.find(["gross", "GROß", "ANN   B", "ann", "Zoe"]).tolist() == [0, 0, 1, -1, 2]
+    only_case, _ = labels.merged(ends, fold_case=True, strip=False)
+    assert only_case.texts(range(len(only_case))).tolist() == ["Ann b", "GROSS", "ann  b", "zoe"]
+    assert only_case.find(["ANN  B", "ann   b"]).tolist() == [2, -1]

@@ -23,6 +23,7 @@ from gpukit.api.vertices import (
     COST_DECIMALS,
     SOURCE_WEIGHTS,
     WEIGHT_DECIMALS,
+    check_once,
     in_units,
     in_whole_numbers,
     source_weight,
@@ -125,11 +126,9 @@ def vertex_list(text: str | None, option: str, graph: "Graph", *, none: bool = F
             f"{option}: {wrong[0][:40]!r} is neither a vertex id nor a file; give ids (0 to 2^63 - 1) separated by "
             "commas, or a file of them"
         )
-    ids: list[Any] = words if graph.labels is not None else [int(word) for word in words]
-    if len(set(ids)) < len(ids):
-        again = next(one for place, one in enumerate(ids) if one in ids[:place])
-        raise UsageError(f"{option}: vertex {again} is given twice; give each once")
-    return graph.internal(ids).tolist()
+    found = graph.internal(words if graph.labels is not None else [int(word) for word in words]).tolist()
+    check_once(graph, found, option)
+    return found
 
 
 def _given(text: str, option: str, graph: "Graph") -> tuple[list[str], list[str]]:
@@ -174,8 +173,9 @@ def _in_table(path: Path, lines: Sequence[tuple[int, str]], graph: "Graph") -> l
 def named_vertices(path: Path, named: Sequence[tuple[int, Any]], graph: "Graph") -> np.ndarray:
     """Return internal ids (int64) of ids or labels, each with its line; InputError names a line that is at fault."""
     lines, ids = [line for line, _ in named], [one for _, one in named]
-    once_each(path, lines, ids)
-    return vertices_of(path, lines, ids, graph)
+    vertices = vertices_of(path, lines, ids, graph)
+    once_each(path, lines, graph.original(vertices).tolist())
+    return vertices
 
 
 def vertices_of(path: Path, lines: Sequence[int], ids: Sequence[Any], graph: "Graph") -> np.ndarray:
@@ -261,8 +261,8 @@ def vertex_numbers(
             digits = f"with at most {decimals} decimals" if decimals else "whole"
             raise InputError(f"{path}, line {line}: {text[:40]!r} is not a number in [{low}, {high}], {digits}")
         numbers.append(units)
-    once_each(path, lines, ids)
     vertices = vertices_of(path, lines, ids, graph)
+    once_each(path, lines, graph.original(vertices).tolist())
     result = np.full(graph.n, default, np.int64)
     result[vertices] = numbers
     return result

@@ -43,7 +43,7 @@ class ReadOptions:
     sheet : str or None
         The sheet of a workbook.
     fold_case, strip : bool
-        Whether names are converted to lower case, and runs of blanks in them to one blank.
+        Whether names that differ only in case, or in runs of blanks, are one.
     suspects_first_line : bool
         Whether the first line may be something else than an edge: numbers of vertices and edges, or unknown column
         names.
@@ -162,14 +162,15 @@ class EdgeList:
             raise InputError(f"{found}, and {where} states {stated:,}; fetch it again, or take that line out")
 
     def renamed(self, name: str, options: ReadOptions) -> "EdgeList":
-        """Return the edges with names converted by ``--fold-case`` and ``--strip``; raises UsageError for numbers."""
+        """Return the edges with names joined by ``--fold-case`` and ``--strip``; raises UsageError for numbers."""
         if not (options.fold_case or options.strip):
             return self
         if self.labels is None:
             raise UsageError(
                 f"{name} has numbers, no names; leave {spelled('fold_case', True)} and {spelled('strip', True)} out"
             )
-        labels, vertices = self.labels.merged(fold_case=options.fold_case, strip=options.strip)
+        ends = np.column_stack([self.u, self.v]).ravel()
+        labels, vertices = self.labels.merged(ends, fold_case=options.fold_case, strip=options.strip)
         return replace(self, labels=labels, u=vertices[self.u], v=vertices[self.v])
 
     def within(self, n: int, name: str, **known: Any) -> "EdgeList":
