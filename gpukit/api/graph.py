@@ -229,6 +229,7 @@ class TextOptions(TypedDict, total=False):
     skip_bad: int | None
     decimal: Decimal | None
     sheet: str | None
+    encoding: str | None
     fold_case: bool
     strip: bool
     threads: int | None
@@ -283,6 +284,8 @@ def read_edges(
         The format by name, what a comment begins with (or ``none``), and how many lines that are no edges to skip.
     decimal, sheet
         What the decimals of weights begin with, ``.`` or ``,``; and the sheet of a workbook of Excel.
+    encoding
+        That of a text, by a name that Python knows; UTF-8 by default.
     fold_case, strip
         Whether names that differ only in case, or in runs of blanks, are one. The most frequent spelling stays.
     threads, seed, progress

@@ -39,7 +39,7 @@ class Text(Parameters):
 
     Attributes
     ----------
-    sep, header, columns, ids, format, comment, skip_bad, decimal, sheet, fold_case, strip
+    sep, header, columns, ids, format, comment, skip_bad, decimal, sheet, encoding, fold_case, strip
         As :class:`gpukit.graph.read.edgelist.ReadOptions` has them, with ``sep`` for the separator.
     """
 
@@ -88,7 +88,10 @@ class Text(Parameters):
     sheet: Annotated[
         str | None, Option("The sheet of a workbook; its only one that holds something by default.", metavar="NAME")
     ] = None
-    fold_case: Annotated[bool, Option("Read names in lower case.", workflow=True)] = False
+    encoding: Annotated[
+        str | None, Option("The encoding of a text, as cp1252; UTF-8 by default.", metavar="NAME", workflow=True)
+    ] = None
+    fold_case: Annotated[bool, Option("Join names that differ only in case.", workflow=True)] = False
     strip: Annotated[bool, Option("Read runs of blanks inside names as one blank.", workflow=True)] = False
 
 

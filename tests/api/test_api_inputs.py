@@ -474,7 +474,7 @@ def test_counts_in_memory_are_scaled_as_in_a_file(tmp_path, scale):
 def test_the_ends_of_edges_in_a_frame_are_found_or_refused() -> None:
     """The first two columns count where none has a name, or there are no more."""
     frame = pd.DataFrame({"a": [5, 6], "b": [6, 7], "n": [1, 2]})
-    with pytest.raises(InputError, match=r"which of its 3 columns \(a, b, n\) two are the ends"):
+    with pytest.raises(InputError, match=r"has 3 columns \(a, b, n\); which two are the ends"):
         gk.from_pandas(frame)
     assert gk.from_pandas(frame, "a", "b").vertices == [5, 6, 7]
     assert gk.from_pandas(frame, weight="n", scale="max").vertices == [5, 6, 7]

@@ -41,7 +41,7 @@ def test_an_index_and_a_header_that_was_read_are_said(gpukit, tmp_path):
     path, out = tmp_path / "e.csv", tmp_path / "g.h5"
     path.write_text(",wer,wen,kg\n0,5,6,.5\n1,6,7,.5\n2,7,5,.5\n")
     code, _, err = gpukit("graph", "import", path, "--out", out)
-    assert code == 3 and "of its 4 columns (no name, wer, wen, kg) two are the ends of an edge cannot be told" in err
+    assert code == 3 and "has 4 columns (no name, wer, wen, kg); which two are the ends of an edge?" in err
     err = gpukit("graph", "import", path, "--out", out, "--columns", "wer,wen")[2]
     assert "a header, ids in columns wer and wen" in err
     path.write_text("wer,wen\nann,bob\nbob,cy\ncy,ann\n")

@@ -252,7 +252,7 @@ def test_the_ends_of_edges_in_a_table_are_found_or_refused(tmp_path):
     path = tmp_path / "e.parquet"
     frame = frame.set_axis([5, 3])
     frame[::-1].to_parquet(path)  # with its index
-    with pytest.raises(InputError, match=r"\(day, share, a, b, __index_level_0__\) two are the ends"):
+    with pytest.raises(InputError, match=r"\(day, share, a, b, __index_level_0__\); which two are the ends"):
         read_edges(path)
     assert ends(read_edges(path, options=ReadOptions(columns="a,b"))) == [(6, 7), (5, 6)]
     frame[["share", "b", "a"]].rename(columns={"share": "weight"})[::-1].to_parquet(path)

@@ -68,7 +68,7 @@ def test_what_pandas_writes_is_read(edge_file, separator, header, kind, packed):
     path = edge_file(PACKED[packed](text.encode()))
     asked = ReadOptions(separator=separator) if separator == "|" else ReadOptions()
     if header == "odd":  # nothing says which of three unknown columns are the ends
-        with pytest.raises(InputError, match=r"\(wer, wen, share\) two are the ends .*--columns SOURCE,TARGET"):
+        with pytest.raises(InputError, match=r"\(wer, wen, share\); which two are the ends .*--columns SOURCE,TARGET"):
             read_edges(path, weights=True, options=asked)
         asked = replace(asked, columns="wer,wen,share")
     found = read_edges(path, weights=True, options=asked)
@@ -130,13 +130,13 @@ def test_the_ends_of_edges_are_found(edge_file, key):
     ],
 )
 def test_columns_that_could_all_be_ends_are_refused(edge_file, text):
-    with pytest.raises(InputError, match=r"which of its . columns \(.*two are the ends.*--columns SOURCE,TARGET"):
+    with pytest.raises(InputError, match=r"has . columns \(.*two are the ends.*--columns SOURCE,TARGET"):
         read_edges(edge_file(text))
 
 
 def test_dates_are_no_vertices(edge_file):
     for text in ("31.1.2024;ann;bob\n1.2.2024;bob;cy\n", "2024-01-31,5,6\n2024-02-01,6,7\n"):
-        with pytest.raises(InputError, match="which of its 3 columns two are the ends .*--columns SOURCE,TARGET"):
+        with pytest.raises(InputError, match="has 3 columns; which two are the ends .*--columns SOURCE,TARGET"):
             read_edges(edge_file(text))
         assert len(read_edges(edge_file(text), options=ReadOptions(columns="2,3")).u) == 2
 
@@ -144,7 +144,7 @@ def test_dates_are_no_vertices(edge_file):
 def test_a_weight_is_called_so_or_the_only_further_column(edge_file):
     for text in ("from,to,share\n1,2,0.5\n2,3,0.25\n", "from,to,day,prob\n1,2,2024-01-31,0.5\n2,3,2024-02-01,0.25\n"):
         assert read_edges(edge_file(text), weights=True).w.tolist() == [0.5, 0.25]
-    with pytest.raises(InputError, match=r"\(from, to, n, share\) one is the weight.*--columns SOURCE,TARGET,WEIGHT"):
+    with pytest.raises(InputError, match=r"\(from, to, n, share\); which one is the weight.*--columns SOURCE,TARGET,W"):
         read_edges(edge_file("from,to,n,share\n1,2,1,0.5\n"), weights=True)
 
 
@@ -237,11 +237,11 @@ BAD = {
     "a tab in a name": ('ann,bob\n"c\ty",dee\n', {}, "line 2: the name .* control character"),
     "one field": ("ann\nbob\n", {}, "line 1: one field"),
     "a bar between numbers": ("1|2\n2|3\n", {}, "line 1: one field, '1|2'.*--sep"),
-    "a bar and blanks between numbers": ("1 | 2\n2 | 3\n", {}, "which of its 3 columns two are the ends .*--columns"),
+    "a bar and blanks between numbers": ("1 | 2\n2 | 3\n", {}, "has 3 columns; which two are the ends .*--columns"),
     "a bar and blanks between names of two words": (
         "New York | Rio\nRio | Los Angeles\n",
         {},
-        "which of its 4 columns two are the ends .*--columns",
+        "has 4 columns; which two are the ends .*--columns",
     ),
     "a table of Markdown": ("| a | b |\n| 1 | 2 |\n", {}, r"line 1: '\|' stands above a column and in it"),
     "UTF-16": ("source;target\n1;2\n".encode("utf-16"), {}, "is text in UTF-16; .*iconv -f UTF-16"),
@@ -489,3 +489,28 @@ def test_a_number_that_is_a_name_is_refused_after_many_lines(edge_file, separato
 
 def test_a_start_of_many_blank_lines_is_read_at_once(edge_file):
     assert len(read_edges(edge_file("\n" * 300_000 + " # a\n\n" * 20_000 + " " * 60_000 + "1 2\n")).u) == 1
+
+
+def test_a_bad_line_is_reported_with_how_to_skip_it_and_how_many_there_were(tmp_path):
+    path = tmp_path / "e.csv"
+    path.write_text("from,to\nann,bob\nbob\nann,\n,cy\n")
+    with pytest.raises(InputError, match="line 3: 1 field, .*; skip_bad N skips up to N bad lines$"):
+        read_edges(path)
+    with pytest.raises(InputError, match="line 5: a name is empty; .*; 3 bad lines so far, more than skip_bad=2"):
+        read_edges(path, options=ReadOptions(skip_bad=2))
+    assert len(read_edges(path, options=ReadOptions(skip_bad=3)).u) == 1
+
+
+def test_a_text_in_another_encoding_is_read_where_that_is_named(tmp_path):
+    path = tmp_path / "e.csv"
+    for encoding in ("cp1252", "utf-16"):
+        path.write_bytes("from;to\r\nGroß;Müller\r\n".encode(encoding))
+        found = read_edges(path, options=ReadOptions(encoding=encoding))
+        assert found.labels.texts(range(2)).tolist() == ["Groß", "Müller"] and found.digest is not None
+    path.write_bytes("from;to\nGroß;Müller\n".encode("cp1252"))
+    with pytest.raises(InputError, match="line 2: not text in UTF-8; encoding='cp1252' reads"):
+        read_edges(path)
+    with pytest.raises(InputError, match="is no text in ascii; name another encoding"):
+        read_edges(path, options=ReadOptions(encoding="ascii"))
+    with pytest.raises(UsageError, match="encoding is 'windows'; a name that Python knows"):
+        ReadOptions(encoding="windows")

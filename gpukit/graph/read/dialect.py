@@ -187,7 +187,7 @@ def check_text(name: str, block: bytes, line: int) -> str:
     try:
         text = block.decode("utf-8")
     except UnicodeDecodeError as error:
-        at, what = error.start, "not text in UTF-8; convert the file (`iconv -f WINDOWS-1252 -t UTF-8`)"
+        at, what = error.start, f"not text in UTF-8; {spelled('encoding', 'cp1252')} reads what Windows writes"
     else:
         odd = block.translate(None, _USUAL) or b"\xc2" in block  # the regular expression alone takes ten times as long
         control = _CONTROL.search(block) if odd else None
@@ -357,9 +357,7 @@ def _counts_up(column: Sequence[str]) -> bool:
 def _undecided(name: str, what: str, first: Sequence[str], header: bool, form: str) -> InputError:
     """Return the error if it is unclear which columns to read."""
     there = f" ({', '.join(word or 'no name' for word in first)[:120]})" if header else ""
-    return InputError(
-        f"{name}: which of its {len(first)} columns{there} {what} cannot be told; {spelled('columns', form)} says it"
-    )
+    return InputError(f"{name} has {len(first)} columns{there}; which {what}? Say {spelled('columns', form)}")
 
 
 def _place(name: str, word: str, first: Sequence[str], header: bool) -> int:

@@ -42,6 +42,8 @@ class ReadOptions:
         Decimal mark of weights: ``.`` (the default) or ``,``.
     sheet : str or None
         The sheet of a workbook.
+    encoding : str or None
+        The encoding of a text, by a name that Python knows; UTF-8 by default.
     fold_case, strip : bool
         Whether names that differ only in case, or in runs of blanks, are one.
     suspects_first_line : bool
@@ -58,6 +60,7 @@ class ReadOptions:
     skip_bad: int = 0
     decimal: str | None = None
     sheet: str | None = None
+    encoding: str | None = None
     fold_case: bool = False
     strip: bool = False
     suspects_first_line: bool = True
@@ -73,6 +76,12 @@ class ReadOptions:
             raise UsageError(
                 f"{spelled('columns')} is {self.columns[:40]!r}; source,target or source,target,weight is needed"
             )
+        try:
+            "a".encode(self.encoding or "utf-8")
+        except LookupError:
+            raise UsageError(
+                f"{spelled('encoding')} is {str(self.encoding)[:40]!r}; a name that Python knows is needed, as cp1252"
+            ) from None
         if self.skip_bad < 0:
             raise UsageError(f"{spelled('skip_bad')} is {self.skip_bad}; a number of lines is needed, 0 or more")
 
@@ -92,8 +101,10 @@ class ReadOptions:
     @property
     def of_text(self) -> list[str]:
         """The given options that say how to read a text."""
-        given = self.separator, self.header, self.columns, self.comment, self.skip_bad or None, self.decimal
-        options = ("sep", "header", "columns", "comment", "skip_bad", "decimal")
+        given = (
+            self.separator, self.header, self.columns, self.comment, self.skip_bad or None, self.decimal, self.encoding,
+        )  # fmt: skip
+        options = ("sep", "header", "columns", "comment", "skip_bad", "decimal", "encoding")
         return [option for option, value in zip(options, given, strict=True) if value is not None]
 
     def refuse_text(self, name: str, kind: str, allowed: str = "") -> None:

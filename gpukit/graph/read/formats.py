@@ -83,7 +83,7 @@ def read_edges(
     if Path(path).is_dir() and tables.form_of(Path(path)) is not None:
         return _read_folder(Path(path), options, weights).renamed(str(path), options)
     with ExitStack() as stack:
-        source = Source(path, stack)
+        source = Source(path, stack, options.encoding)
         kind, name = options.format or _format_of(source, options), source.name
         if options.sheet is not None and kind != "excel":
             raise UsageError(f"{name} is {FORMATS[kind].title}, which has no sheets; leave {spelled('sheet')} out")

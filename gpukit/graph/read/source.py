@@ -51,6 +51,17 @@ class _Digested(io.FileIO):
         return count
 
 
+class _Recoded:
+    """A text in another encoding, read as UTF-8."""
+
+    def __init__(self, stream: Any, encoding: str) -> None:
+        self._text = io.TextIOWrapper(stream, encoding, newline="")
+
+    def read1(self, size: int) -> bytes:
+        """Return the next characters."""
+        return self._text.read(size).encode()
+
+
 class Source:
     """An opened and decompressed file; libraries read it like a file.
 
@@ -60,6 +71,8 @@ class Source:
         The file; it may be a pipe, and ``-`` means standard input.
     stack : ExitStack
         Closes the file at its end.
+    encoding : str, optional
+        The encoding of the text, if it is not UTF-8.
 
     Attributes
     ----------
@@ -78,7 +91,7 @@ class Source:
         If the file cannot be read.
     """
 
-    def __init__(self, path: str | Path, stack: ExitStack) -> None:
+    def __init__(self, path: str | Path, stack: ExitStack, encoding: str | None = None) -> None:
         self.name = "standard input" if str(path) == "-" else str(path)
         try:
             self._file = _Digested(path)
@@ -91,11 +104,13 @@ class Source:
         if self.packed:
             opened: Any = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}.get(self.packed)
             content = stack.enter_context((opened or _open_zstd(self.name))(self._raw))
+        if encoding is not None:
+            content = _Recoded(content, encoding)
         self.head = self._read(content, HEAD_BYTES)
         self._content: Any = content
         self._state = state_of(self._file.fileno())
         self._is_file = str(path) != "-" and stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)
-        self.place = os.fspath(path) if self._is_file and not self.packed else None
+        self.place = os.fspath(path) if self._is_file and not self.packed and encoding is None else None
 
     def digest(self) -> str | None:
         """Return the digest of the file, reading the rest of it first; None if it is not a regular file.
@@ -165,6 +180,8 @@ class Source:
             while room > 0 and (piece := stream.read1(room)):
                 pieces.append(piece)
                 room -= len(piece)
+        except UnicodeDecodeError as error:
+            raise InputError(f"{self.name} is no text in {error.encoding}; name another encoding") from None
         except EOFError:
             raise InputError(f"{self.name} is a truncated {self.packed} file; fetch or compress it again") from None
         except Exception as error:

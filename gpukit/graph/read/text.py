@@ -224,13 +224,20 @@ class TextReader:
             if fault is not None:
                 lines[place], fault = "", f"line {line + place}: {fault}"
                 if len(self.bad) >= self.dialect.options.skip_bad:
-                    raise InputError(f"{self.name}, {fault}")
+                    raise InputError(f"{self.name}, {fault}{self._skipping(fault)}")
                 self.bad.append(fault)
         text = "\n".join([*lines, ""]).encode()
         chunk = self._cut(text)
         if chunk is None and text.strip(b" \t\n"):
             raise InputError(f"{self.name}: lines from {line} on are not understood; write the table as CSV again")
         return chunk
+
+    def _skipping(self, fault: str) -> str:
+        """Return what is said behind the error of a line: how to skip it, and how many were skipped before."""
+        if self.bad:
+            most = spelled("skip_bad", self.dialect.options.skip_bad)
+            return f"; {counted(len(self.bad) + 1, 'bad line')} so far, more than {most} skips"
+        return "" if spelled("skip_bad") in fault else f"; {spelled('skip_bad')} N skips up to N bad lines"
 
     def _marked(self, line: int, found: re.Match[bytes]) -> bytes:
         """Return the replacement of a line that looks like a comment: nothing, or the line itself."""
