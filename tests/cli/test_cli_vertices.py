@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gpukit.artifacts import read, read_header
-from gpukit.cli.vertices.read import in_units, number, text_lines, words_of
+from gpukit.artifacts import read, read_graph, read_header
+from gpukit.cli.vertices.read import in_units, number, text_lines, vertex_costs, words_of
 from gpukit.errors import InputError, UsageError
 
 
@@ -236,3 +236,55 @@ def test_another_header_is_told_what_to_be(run, graph, tmp_path, option):
     (tmp_path / "f").write_text("id\n1\n")
     err = run(*commands(graph, tmp_path / "f", tmp_path / "o.h5")[option])[2]
     assert ("the header calls the column vertex" in err) == (option != "sources"), err
+
+
+COSTS = {"Groß, Jürgen": "3.93", "ann": "2", "bob": "0.5"}
+
+
+@pytest.fixture(scope="module")
+def named(tmp_path_factory):
+    """A graph of three names, one with a comma."""
+    import gpukit as gk
+
+    folder = tmp_path_factory.mktemp("named")
+    gk.from_edges(["ann", "bob"], ["bob", "Groß, Jürgen"]).save(folder / "g.h5")
+    return read_graph(folder / "g.h5")
+
+
+def costs_in(named, path):
+    found = vertex_costs(path, named, {})
+    return {name: found[vertex] / 10**6 for vertex, name in enumerate(named.original(range(3)).tolist())}
+
+
+@pytest.mark.parametrize("form", ["csv", "more columns", "semicolons", "excel"])
+def test_costs_are_read_from_tables(named, tmp_path, form):
+    import pandas as pd
+
+    table = pd.DataFrame({"name": [*COSTS], "Cost": [float(one) for one in COSTS.values()]})
+    path = tmp_path / "costs.csv"
+    if form == "excel":
+        pytest.importorskip("openpyxl")
+        table.to_excel(path.with_suffix(".xlsx"), index=False)
+        path = path.with_suffix(".xlsx")
+    elif form == "more columns":
+        table.rename(columns={"name": "vertex"}).assign(team="T 1").to_csv(path, index=False)
+    else:
+        table.to_csv(path, index=False, sep=";" if form == "semicolons" else ",")
+    assert costs_in(named, path) == {name: float(cost) for name, cost in COSTS.items()}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name,team,cost\nann,T1,2\n", r"has 3 columns \(name, team, cost\); keep one of vertices and one of numbers"),
+        ("ann,T1,2\n", "line 1: 'ann,T1,2' has three columns, or a decimal comma; give a name and a number"),
+        ("Groß, Jürgen;3,93\n", "line 1: 'Groß, Jürgen;3,93' has three columns, or a decimal comma"),
+        ("vertex;cost\nGroß, Jürgen;3,93\n", "line 2: '3,93' is not a number .*; write a point for the decimal comma"),
+        ("name,cost\nann,2,3\n", "line 2: 3 fields, but the header has 2"),
+        ("name,cost\ndora,2\n", "line 2: vertex 'dora' is not in the graph"),
+    ],
+)
+def test_costs_that_are_not_understood_are_refused_with_what_to_do(named, tmp_path, text, said):
+    (tmp_path / "costs.csv").write_text(text)
+    with pytest.raises(InputError, match=said):
+        costs_in(named, tmp_path / "costs.csv")

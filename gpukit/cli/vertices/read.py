@@ -30,10 +30,10 @@ from gpukit.api.vertices import (
 )
 from gpukit.cli.options import Queries
 from gpukit.cli.vertices.names import with_quotes
-from gpukit.cli.vertices.tables import COLUMN, as_text, column
+from gpukit.cli.vertices.tables import COLUMN, as_text, column, with_numbers
 from gpukit.errors import InputError, UsageError
 from gpukit.files import missing
-from gpukit.graph.lines import NUMBER, split
+from gpukit.graph.lines import NUMBER, decimal_comma, split
 
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
@@ -259,7 +259,8 @@ def vertex_numbers(
         units = in_units(text, decimals)
         if units is None or not low <= Decimal(units).scaleb(-decimals) <= high:
             digits = f"with at most {decimals} decimals" if decimals else "whole"
-            raise InputError(f"{path}, line {line}: {text[:40]!r} is not a number in [{low}, {high}], {digits}")
+            advice = "; write a point for the decimal comma" * decimal_comma(text)
+            raise InputError(f"{path}, line {line}: {text[:40]!r} is not a number in [{low}, {high}], {digits}{advice}")
         numbers.append(units)
     vertices = vertices_of(path, lines, ids, graph)
     once_each(path, lines, graph.original(vertices).tolist())
@@ -271,19 +272,35 @@ def vertex_numbers(
 def _rows(path: Path, content: bytes, graph: "Graph") -> Iterator[tuple[int, Any, str]]:
     """Yield line, id or label, and number of lines ``vertex number``; InputError names a line that is none.
 
-    A first line of two words that are neither a vertex nor a number is a header.
+    A first line of two words that are neither a vertex nor a number is a header. A table may have more columns.
     """
-    if graph.labels is None:
+    content = as_text(path, content, None)
+    rows = with_numbers(path, text_lines(path, content, labels=True))
+    if rows is not None:
+        for line, word, text in rows:
+            yield line, vertex_id(word, path, line) if graph.labels is None else word, text
+    elif graph.labels is None:
         for place, (line, (word, text)) in enumerate(columns_of(path, content, 2)):
             if place or is_vertex_id(word.strip('"')) or not _TITLE.fullmatch(text):
                 yield line, vertex_id(word, path, line), text
-        return
+    else:
+        yield from _labelled_rows(path, content, graph.labels)
+
+
+def _labelled_rows(path: Path, content: bytes, labels: "Labels") -> Iterator[tuple[int, str, str]]:
+    """Yield line, label and number of lines ``name number``."""
     for place, (line, text) in enumerate(text_lines(path, content, labels=True)):
         found = _LAST_WORD.fullmatch(text)
         if found is None:
             raise InputError(f"{path}, line {line}: one column, 2 are needed: a name and a number")
         name = _label(found[1], path, line)
-        if place or graph.labels.find([name])[0] >= 0 or not _TITLE.fullmatch(found[2]):
+        known = labels.find([name])[0] >= 0
+        if not known and (labels.find([found[1].split(mark)[0].strip() for mark in ";\t,"]) >= 0).any():
+            raise InputError(
+                f"{path}, line {line}: {text[:40]!r} has three columns, or a decimal comma; give a name and a number "
+                "with a point, and put names with commas in quotes"
+            )
+        if place or known or not _TITLE.fullmatch(found[2]):
             yield line, name, found[2]
 
 

@@ -16,12 +16,16 @@ if TYPE_CHECKING:
     from gpukit.graph.labels import Labels
 
 COLUMN = "vertex"
+NUMBERS = ("cost", "costs", "weight", "weights")
+"""Names of a column with a number for each vertex."""
 _OTHERS = ("source", "target", "member", "campaign", "set", "model")
 """Columns of tables that list other vertices, too, or several lists of them."""
 
 
-def as_text(path: Path, content: bytes) -> bytes:
+def as_text(path: Path, content: bytes, needed: str | None = COLUMN) -> bytes:
     """Return a table of JSON, Parquet or Excel as the same table in CSV, a row a line, and any other file as it is.
+
+    ``needed`` is a column that it must have.
 
     Raises
     ------
@@ -31,11 +35,11 @@ def as_text(path: Path, content: bytes) -> bytes:
         If it is Parquet or Excel, and what reads it is not installed.
     """
     if content.startswith(b"PK\x03\x04"):
-        return _csv(path, _rows(path, content, "Excel", "openpyxl", "excel"))
+        return _csv(path, _rows(path, content, "Excel", "openpyxl", "excel"), needed)
     if content.startswith(b"PAR1"):
-        return _csv(path, _rows(path, content, "Parquet", "pyarrow", "parquet"))
+        return _csv(path, _rows(path, content, "Parquet", "pyarrow", "parquet"), needed)
     if re.match(rb'\s*\{\s*"', content):
-        return _csv(path, _json_rows(path, content))
+        return _csv(path, _json_rows(path, content), needed)
     return content
 
 
@@ -65,11 +69,11 @@ def _json_rows(path: Path, content: bytes) -> list[Any]:
     return rows
 
 
-def _csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> bytes:
+def _csv(path: Path, rows: Sequence[Mapping[str, Any]], needed: str | None) -> bytes:
     if not rows:
         raise InputError(f"{path} is a table without rows; give one vertex or more")
-    if COLUMN not in rows[0]:
-        raise InputError(f"{path} has no column {COLUMN}; its columns are {', '.join(map(str, rows[0]))[:100]}")
+    if needed is not None and needed not in rows[0]:
+        raise InputError(f"{path} has no column {needed}; its columns are {', '.join(map(str, rows[0]))[:100]}")
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]), quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
     writer.writeheader()
@@ -123,13 +127,49 @@ def column(path: Path, lines: Sequence[tuple[int, str]], labels: "Labels | None"
     return [(number, fields[place]) for number, fields in rows]
 
 
+def with_numbers(path: Path, lines: Sequence[tuple[int, str]]) -> list[tuple[int, str, str]] | None:
+    """Return line, vertex and number of each row of a table whose header names one of :data:`NUMBERS`, or None.
+
+    Raises
+    ------
+    InputError
+        If it is not clear which column names the vertices, or a row does not fit.
+    """
+    for separator in (",", "\t", ";"):
+        names = [one.casefold() for one in _parts(lines[0][1], separator)]
+        places = [place for place, name in enumerate(names) if name in NUMBERS]
+        if len(names) > 1 and places:
+            break
+    else:
+        return None
+    others = [place for place in range(len(names)) if place not in places]
+    vertex = [place for place in others if names[place] == COLUMN or len(others) == 1]
+    if len(places) > 1 or len(vertex) != 1:
+        raise InputError(
+            f"{path} has {len(names)} columns ({', '.join(names)[:100]}); keep one of vertices and one of numbers, or "
+            f"call that of the vertices {COLUMN}"
+        )
+    rows = []
+    for number, text in lines[1:]:
+        fields = _fields(path, number, text, separator)
+        if len(fields) != len(names):
+            raise InputError(f"{path}, line {number}: {len(fields)} fields, but the header has {len(names)}")
+        rows.append((number, fields[vertex[0]], fields[places[0]]))
+    return rows
+
+
+def _parts(text: str, separator: str) -> list[str]:
+    """Return the fields of a line; none if its quotes are wrong."""
+    try:
+        return split(text, separator)
+    except ValueError:
+        return []
+
+
 def _header(text: str) -> tuple[str, list[str]] | None:
     """Return what separates the columns that a line names, and their names; None if it does not name them."""
     for separator in (",", "\t", ";"):
-        try:
-            names = split(text, separator)
-        except ValueError:
-            continue
+        names = _parts(text, separator)
         if COLUMN in names:
             return separator, names
     return None
