@@ -16,7 +16,7 @@ from gpukit.api.parts import part_of
 from gpukit.api.resident import open_files
 from gpukit.api.results import Answer, Label, Later, TopK, another_graph, path_of
 from gpukit.api.session import DeviceName, Session, Where
-from gpukit.api.vertices import Vertices, internal, is_label, weights_of
+from gpukit.api.vertices import Vertices, internal, is_label, weights_of, without
 from gpukit.errors import UsageError, WrongType
 from gpukit.parameters.kpar import DEPTH, MEMORY, STOP, USUAL_K, Depth, Params, Stop
 from gpukit.parameters.option import SEED, length_of
@@ -269,7 +269,13 @@ class PageRankIndex(Follows):
         return [f"PageRankIndex: {self._opened.n:,} vertices, {walks}"]
 
     def top_k(
-        self, source: Source, k: int | None = None, *, depth: Depth = "refined", among: Vertices | None = None
+        self,
+        source: Source,
+        k: int | None = None,
+        *,
+        depth: Depth = "refined",
+        among: Vertices | None = None,
+        exclude: Vertices = (),
     ) -> TopK:
         """Return the k vertices with the largest personalised PageRank of one source.
 
@@ -284,8 +290,10 @@ class PageRankIndex(Follows):
             by the power method; vertices outside that tie with the last are in ``details["tied"]``.
         among : vertices, optional
             Whom answers may name: the k best of these alone; all by default.
+        exclude : vertices, optional
+            Whom answers leave out.
         """
-        return self.top_k_many([source], k, depth=depth, among=among)
+        return self.top_k_many([source], k, depth=depth, among=among, exclude=exclude)
 
     def top_k_many(
         self,
@@ -294,6 +302,7 @@ class PageRankIndex(Follows):
         *,
         depth: Depth = "refined",
         among: Vertices | None = None,
+        exclude: Vertices = (),
     ) -> TopK:
         """Return the answers of many queries at once; parameters are those of :meth:`top_k`.
 
@@ -320,6 +329,8 @@ class PageRankIndex(Follows):
             if isinstance(sources, Answer):
                 sources._check_graph(graph, digest, "sources")
             listed = None if among is None else internal(graph, among, "among", none=False, digest=digest)
+            if out := internal(graph, exclude, "exclude", digest=digest):
+                listed = without(range(graph.n) if listed is None else listed, out)
             k_max = graph.n if listed is None else len(listed)
             what = "the number of vertices" if listed is None else "the vertices that answers may name"
             length = length_of("k", k, USUAL_K, k_max, what)

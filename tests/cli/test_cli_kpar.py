@@ -7,6 +7,7 @@ import h5py
 import numpy as np
 import pytest
 
+from gpukit import PageRankIndex
 from gpukit.artifacts import read_header, read_irw, read_metrics, read_pagerank, read_topk, write_graph
 from gpukit.artifacts.verify import verify
 from gpukit.cli.app import main
@@ -148,6 +149,21 @@ def test_the_best_among_some_vertices(record, folder, graph, tmp_path, capsys):
         assert line in capsys.readouterr().err
     assert main(["kpar", "query", str(folder / "G.h5"), "--source", "20", "--among", "5,10"]) == 2
     assert main(["evaluate", "ppr", str(folder / "G.h5"), "--answers", str(tmp_path / "T.h5")]) == 3
+
+
+def test_answers_leave_out_who_is_excluded(record, folder, tmp_path, capsys):
+    (tmp_path / "named.txt").write_text("20\n30\n")
+    words = ("kpar", "query", folder / "G.h5", "--index", folder / "I.h5", "--source", 20)
+    every = record(*words, "-k", 8)["results"][0]["nodes"]
+    without = record(*words, "--exclude", tmp_path / "named.txt", "-k", 5)["results"][0]["nodes"]
+    assert {20, 30} & {*every} and without == [one for one in every if one not in (20, 30)][:5]
+    among = record(*words, "--among", "5,10,20,30", "--exclude", "20,30", "-k", 2)["results"]
+    assert among == record(*words, "--among", "5,10", "-k", 2)["results"]
+    index = PageRankIndex.open(folder / "G.h5", folder / "I.h5")
+    assert [one for one, _ in index.top_k(20, 5, exclude=[20, 30])[0]] == without
+    for more in (("--among", "5", "--exclude", "5"), ("--exclude", "no")):
+        assert main([str(word) for word in (*words, *more)]) == 2
+        assert "--exclude" in capsys.readouterr().err
 
 
 def test_query_record_artifact_and_judge(record, folder, graph):

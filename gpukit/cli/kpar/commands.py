@@ -13,6 +13,7 @@ from gpukit.api.pagerank_index import index as make_index
 from gpukit.api.pagerank_index import rank as compute_rank
 from gpukit.api.pagerank_update import device_for_updates, drawn, resized
 from gpukit.api.parts import part_of
+from gpukit.api.vertices import without
 from gpukit.cli import options
 from gpukit.cli.command import DEVICE, group, with_run
 from gpukit.cli.common import Run
@@ -78,6 +79,9 @@ class Query:
     among: Annotated[
         str | None,
         option("--among A,B,…|FILE", "The k best of these vertices alone, or of those in a file, one a line."),
+    ] = None
+    exclude: Annotated[
+        str | None, option("--exclude A,B,…|FILE", "Leave these vertices out of the answers, or those in a file.")
     ] = None
     part: options.PartOption = None
     explain: Annotated[bool, option("--explain", "Say what each step of each query did, and what words mean.")] = False
@@ -198,8 +202,9 @@ def ask(
     with run.phase("read"):
         graph, sources, k = read_queries(run, graph_file, queries)
         named = None
-        if asked.among is not None:
-            listed = vertex_list(asked.among, "--among", graph)
+        if asked.among is not None or asked.exclude is not None:
+            among = range(graph.n) if asked.among is None else vertex_list(asked.among, "--among", graph)
+            listed = without(among, vertex_list(asked.exclude, "--exclude", graph))
             named = among_of(graph.n, listed, run.inputs)
             k = length_of("k", queries.k, USUAL_K, len(listed), "the vertices that answers may name")
             run.params["k"] = k
@@ -208,7 +213,7 @@ def ask(
         sources = sources.part(first, last)
         run.params |= in_part
         if named is not None and asked.index_file is None:
-            raise UsageError("--among needs --index; give it, or leave --among out")
+            raise UsageError("--among and --exclude need --index; give it, or leave them out")
         if asked.repeat > 1 and asked.index_file is None:
             raise UsageError("--repeat needs --index: without one every query reads the graph anew; leave it out")
         if asked.index_file is None:

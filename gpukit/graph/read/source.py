@@ -100,14 +100,14 @@ class Source:
         except OSError as error:
             raise missing(self.name, f": {error.strerror or error}; give a readable edge list") from None
         self.packed = next((kind for magic, kind in _PACKED.items() if start.startswith(magic)), "")
-        content = self._raw
+        content: Any = self._raw
         if self.packed:
             opened: Any = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}.get(self.packed)
             content = stack.enter_context((opened or _open_zstd(self.name))(self._raw))
         if encoding is not None:
             content = _Recoded(content, encoding)
         self.head = self._read(content, HEAD_BYTES)
-        self._content: Any = content
+        self._content = content
         self._state = state_of(self._file.fileno())
         self._is_file = str(path) != "-" and stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)
         self.place = os.fspath(path) if self._is_file and not self.packed and encoding is None else None
