@@ -1,6 +1,7 @@
 """Words of messages: numbers with nouns, and options under the names that the reader uses."""
 
 import math
+import statistics
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Literal
@@ -88,6 +89,18 @@ def counted(number: int, noun: str) -> str:
         if noun.endswith(end):
             return f"{number:,} {noun.removesuffix(end)}{instead}"
     return f"{number:,} {noun}s"
+
+
+def reaches_as_many(spread: float, stderr: float, other: float, other_stderr: float) -> bool:
+    """Return whether two spreads differ by no more than two standard errors of their difference."""
+    return abs(spread - other) <= 2 * math.hypot(stderr, other_stderr)
+
+
+def mean_of(values: Sequence[float]) -> str:
+    """Return the mean of independent values, with two standard errors if there are several: ``12.3 ± 1.4``."""
+    mean = statistics.fmean(values)
+    several = len(values) > 1
+    return with_error(mean, 2 * statistics.stdev(values) / math.sqrt(len(values))) if several else f"{mean:,.2f}"
 
 
 def places_of(error: float) -> int:

@@ -264,7 +264,9 @@ class Result:
     chosen_by : str
         ``rr-sets``, or the simple rule whose seeds were estimated to reach more.
     rules : dict
-        The estimated spread of the simple rules by name, if they were estimated.
+        The estimated spread of the simple rules by name, if they were estimated, from the sets of ``spread_estimate``.
+    rules_stderr : dict
+        The standard error of each.
     """
 
     seeds: np.ndarray
@@ -284,11 +286,12 @@ class Result:
     converged: bool = True
     chosen_by: str = "rr-sets"
     rules: dict[str, float] = field(default_factory=dict)
+    rules_stderr: dict[str, float] = field(default_factory=dict)
 
     def facts(self) -> dict[str, Any]:
         """Return the entries of a record other than the seeds."""
         names = (
             "spread_estimate", "stderr", "selection_estimate", "rr_sets", "guarantee", "guarantee_kind", "lower",
-            "upper", "optimism", "chosen_by", "rules",
+            "upper", "optimism", "chosen_by", "rules", "rules_stderr",
         )  # fmt: skip
         return {name: getattr(self, name) for name in names}

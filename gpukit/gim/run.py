@@ -167,9 +167,12 @@ def _judged_result(problem: Problem, found: Certified) -> Result:
     rules = {one.name: spread for one, spread in zip(found.candidates, verdict.spreads, strict=True)}
     chosen_by = found.candidates[verdict.best].name
     rules.pop("rr-sets")
+    hits = {one.name: hit for one, hit in zip(found.candidates, verdict.hits, strict=True)}
+    errors = {name: standard_error(problem.known.gamma, hits[name], verdict.sets) for name in rules}
     return replace(
-        result, optimism=found.history[-1].optimism, converged=found.converged, chosen_by=chosen_by, rules=rules
-    )
+        result, optimism=found.history[-1].optimism, converged=found.converged, chosen_by=chosen_by, rules=rules,
+        rules_stderr=errors,
+    )  # fmt: skip
 
 
 def _result(

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from gpukit.errors import InputError
+from gpukit.report.words import compared
 from gpukit.wording import with_error
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def summary_of(record: dict[str, Any], n: int, under: str) -> dict[str, Any]:
     if record["optimism"] is not None:
         lines["optimism"] = f"at most {100 * record['optimism']:.2g} % of the spread where it was chosen"
     if record["rules"]:
-        lines["simple rules"] = ", ".join(f"{name} {spread:,.2f}" for name, spread in record["rules"].items())
+        lines["simple rules"] = "; ".join(f"{name} {reached}" for name, reached in compared(record).items())
         lines["chosen by"] = record["chosen_by"]
     lines["RR sets"] = f"{record['rr_sets']:,}"
     if record["guarantee"] is None:
