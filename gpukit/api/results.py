@@ -197,7 +197,7 @@ class Answer(Content):
         return self._said.made if isinstance(self._said, Later) else self._said
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_said": self.artifact, "details": self.details, "_graph": self._graph}
+        return {**vars(self), "_said": self.artifact}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
