@@ -91,7 +91,7 @@ def table_of(artifact: Artifact, graph: Graph | None = None) -> Table:
     return _TABLES[kind](artifact, _Names(artifact, graph))
 
 
-def _whole(columns: Columns) -> Table:
+def whole(columns: Columns) -> Table:
     """Return a table of complete columns."""
     rows = len(next(iter(columns.values()))) if columns else 0
     return Table(rows, lambda first, last: {name: column[first:last] for name, column in columns.items()})
@@ -129,7 +129,7 @@ def _seeds(artifact: Artifact, names: _Names) -> Table:
     degrees = get("degrees") if names.graph is None else np.diff(names.graph.indptr)[artifact.arrays["internal"]]
     rounds = None if rounds is None else rounds + 1
     columns = {"order": np.arange(1, len(seeds) + 1), "vertex": names.of_numbers(seeds), "round": rounds}
-    return _whole(given({**columns, "gain": get("gains"), "spread_gain": get("spread_gains"), "degree": degrees}))
+    return whole(given({**columns, "gain": get("gains"), "spread_gain": get("spread_gains"), "degree": degrees}))
 
 
 def _topk(artifact: Artifact, names: _Names) -> Table:
@@ -138,7 +138,7 @@ def _topk(artifact: Artifact, names: _Names) -> Table:
     found = _sources(artifact, names)
     sources = np.array(found, object if found and isinstance(found[0], str) else np.int64)
     certain: Columns = {"certain": arrays["certain"].view(np.bool_)} if "certain" in arrays else {}
-    return _whole(
+    return whole(
         {
             "query": query + 1,
             "source": sources[query],
@@ -179,7 +179,7 @@ def _of_rows(names: str, rows: list[tuple[Any, ...]]) -> Columns:
 def _campaign(artifact: Artifact, names: _Names) -> Table:
     """Return a row per seed of a round, in order of choice, followed by a row per other vertex that it activated."""
     arrays, rows = artifact.arrays, []
-    costs = (arrays["cost"] * float(artifact.attributes["unit"])).tolist()
+    costs = (arrays["cost"] * float(artifact.attributes["unit"])).round(9).tolist()  # 1.85, not 1.8499999999999999
     batches = np.split(arrays["seeds"], arrays["batch_begin"][1:-1])
     reached = np.split(arrays["activated"], arrays["activated_begin"][1:-1])
     spans = pairwise(arrays["first_round"].tolist())
@@ -192,7 +192,7 @@ def _campaign(artifact: Artifact, names: _Names) -> Table:
     columns = _of_rows("campaign world round order vertex activated round_cost", rows)
     columns["vertex"] = names.of_numbers(np.array(columns["vertex"], np.int64))
     columns |= {name: _or_nothing(columns[name], "Int64") for name in ("world", "order")}
-    return _whole(columns | {"activated": _or_nothing(columns["activated"], "boolean")})
+    return whole(columns | {"activated": _or_nothing(columns["activated"], "boolean")})
 
 
 def _diversity(artifact: Artifact, names: _Names) -> Table:
@@ -209,7 +209,7 @@ def _diversity(artifact: Artifact, names: _Names) -> Table:
     columns = _of_rows("rank vertex score tied circle member", rows)
     columns["circle"] = _or_nothing(columns["circle"], "Int64")
     kind = "Int64" if len(members) and members.dtype.kind != "O" else "string"
-    return _whole(columns | {"member": _or_nothing(columns["member"], kind)})
+    return whole(columns | {"member": _or_nothing(columns["member"], kind)})
 
 
 def _egonets(artifact: Artifact, names: _Names) -> Table:
@@ -220,7 +220,7 @@ def _egonets(artifact: Artifact, names: _Names) -> Table:
     heads = arrays["node_begin"][ego] + arrays["indices"]
     once = tails < heads
     columns = {"centre": arrays["centres"][ego], "source": arrays["nodes"][tails], "target": arrays["nodes"][heads]}
-    return _whole({name: names.of_numbers(column[once]) for name, column in columns.items()})
+    return whole({name: names.of_numbers(column[once]) for name, column in columns.items()})
 
 
 def _contexts(artifact: Artifact, names: _Names) -> Table:
@@ -234,7 +234,7 @@ def _contexts(artifact: Artifact, names: _Names) -> Table:
     columns = dict(
         zip(("model", "k", "rank", "vertex", "score"), map(np.concatenate, zip(*parts, strict=True)), strict=True)
     )
-    return _whole(columns | {"vertex": names.of_internal(columns["vertex"])})
+    return whole(columns | {"vertex": names.of_internal(columns["vertex"])})
 
 
 def _decomposition(artifact: Artifact, names: _Names) -> Table:
@@ -244,7 +244,7 @@ def _decomposition(artifact: Artifact, names: _Names) -> Table:
     if names.graph is not None:
         for side, end in (("source", "tails"), ("target", "heads")):
             columns[f"{side}_coreness"] = arrays["coreness"][names.graph.of_numbers(arrays[end])]
-    return _whole(columns)
+    return whole(columns)
 
 
 def _pagerank(artifact: Artifact, names: _Names) -> Table:
@@ -252,13 +252,13 @@ def _pagerank(artifact: Artifact, names: _Names) -> Table:
     places, order = np.zeros(len(arrays["pagerank"]), int), arrays["order"]
     places[order] = np.arange(1, len(order) + 1)
     vertices, ranks = names.of_internal(np.arange(len(places))), [place or None for place in places.tolist()]
-    return _whole({"vertex": vertices, "pagerank": arrays["pagerank"] * MASS, "pro_rank": _or_nothing(ranks, "Int64")})
+    return whole({"vertex": vertices, "pagerank": arrays["pagerank"] * MASS, "pro_rank": _or_nothing(ranks, "Int64")})
 
 
 def _irw(artifact: Artifact, names: _Names) -> Table:
     arrays = artifact.arrays
     vertices = names.of_internal(np.arange(len(arrays["walks"])))
-    return _whole({"vertex": vertices, "walks": arrays["walks"], "arrivals": arrays["arrivals"]})
+    return whole({"vertex": vertices, "walks": arrays["walks"], "arrivals": arrays["arrivals"]})
 
 
 def _rrsets(artifact: Artifact, _: _Names) -> Table:
@@ -282,7 +282,7 @@ def _metrics(artifact: Artifact, names: _Names) -> Table:
     columns: Columns = {name: artifact.arrays[f"columns/{name}"] for name in artifact.attributes["columns"]}
     if artifact.attributes.get("metric") == "reach":
         columns["vertex"] = names.of_numbers(columns["vertex"])
-    return _whole(columns)
+    return whole(columns)
 
 
 _TABLES: dict[str, Callable[[Artifact, _Names], Table]] = {

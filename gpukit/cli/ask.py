@@ -7,9 +7,11 @@ import importlib.util
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from gpukit import __version__
 from gpukit.api.session import Session
 from gpukit.cli.command import DEVICE, with_run
 from gpukit.cli.common import Run
@@ -25,18 +27,28 @@ from gpukit.files import missing, write_text
 from gpukit.graph.lines import quoted
 from gpukit.parameters.graph import Import, Text
 from gpukit.parameters.option import Parameters, declared
-from gpukit.wording import counted, spelled, with_error
+from gpukit.report.words import assumption, reached_by
+from gpukit.wording import counted, mean_of, spelled, with_error
+
+if TYPE_CHECKING:
+    from gpukit.artifacts.tables import Table
 
 _log = logging.getLogger("gpukit")
 
 TABLES = {"seeds": "whom to tell", "near": "who is close", "campaign": "at least cost", "circles": "circles"}
 """The answers by the names of their files, and the sheets that they become."""
 
-WORDS = ("±", "reached", "guarantee", "simple rules", "certain", "cost", "rounds", "circles", "equal")
+WORDS = ("±", "reached", "guarantee", "simple rules", "wc", "certain", "cost", "rounds", "circles", "equal")
 """Words of the page that it explains."""
 
 CLOSE, PLACES = 50, 100
 """Vertices of the answers about closeness and about circles, if there are as many."""
+
+FEW, LEAST = 10, 10
+"""A campaign reaches as many as so many seeds do, and at least so many vertices of twice as many."""
+
+SECOND = {"wc": "const:0.05"}
+"""Edge probabilities to compare with, by those of the graph; of a constant with ``wc``, of others with none."""
 
 MOST_COST = 2000.0
 """Near the most that a seed can cost: a campaign buys one at this price only if it has no other way."""
@@ -54,7 +66,7 @@ class Questions:
         int | None, option("-k --k K", "Whom to tell: so many; a tenth of all and 20 at most by default.", min=1)
     ] = None
     eta: Annotated[
-        int | None, option("--eta N", "Reach so many at least cost; a tenth of all and 200 at most by default.", min=1)
+        int | None, option("--eta N", "Reach so many at least cost; as many as ten seeds do by default.", min=1)
     ] = None
     costs: Annotated[
         str, option("--costs uniform|degree|FILE", "A seed costs 1, 0.01 + 0.01 · d_out, or as lines `id cost` say.")
@@ -105,16 +117,35 @@ def answer(run: Run, file: Path, folder: Path, asked: Questions, imported: Impor
     if imported.scale is not None and imported.weights == Import.weights:
         said += ["--weights", "file"]
     said += ["--seed", str(run.seed)] * bool(run.seed and not is_graph)
-    steps = Steps(folder, run, 8 - is_graph + (asked.exclude is not None))
-    if is_graph:
-        from gpukit.cli.graph.common import graph_facts
+    from gpukit.cli.graph.common import graph_facts
 
-        facts, path = graph_facts(file), str(file)
+    known = graph_facts(file) if is_graph else {}
+    second = second_of(known["weights"] if is_graph else "file" if imported.scale is not None else imported.weights)
+    steps = Steps(folder, run, 8 - is_graph + (asked.exclude is not None) + (second is not None))
+    if is_graph:
+        facts, path = known, str(file)
     else:
         line, path = ["graph", "import", str(file), *said], str(steps.files / "graph.h5")
         facts = steps.command(f"read {file}", "graph.h5", line, [str(file)], device=False)
     steps.base = facts["digest"]
-    return Answered(steps, str(file), path, facts, asked)
+    once = not is_graph and imported.scale is None and imported.parallel_edges is None and imported.weights != "file"
+    return Answered(steps, str(file), path, facts, asked, once=once)
+
+
+def second_of(weights: str) -> str | None:
+    """Return the edge probabilities under which seeds are compared with those under ``weights``, if there are some."""
+    return "wc" if weights.startswith("const") else SECOND.get(weights)
+
+
+def _others(near: "Table") -> "Table":
+    """Return the places of the vertices close to a source, without the source itself."""
+    import pandas as pd
+
+    from gpukit.artifacts.tables import whole
+
+    rows = pd.DataFrame(near.take(0, near.rows))
+    rows = rows[rows["vertex"] != rows["source"]]
+    return whole({name: column.to_numpy() for name, column in rows.assign(place=range(1, len(rows) + 1)).items()})
 
 
 def words_of(params: Parameters) -> list[str]:
@@ -137,15 +168,20 @@ class Answered:
     facts : mapping
         What is known of it.
     asked : Questions
+    once : bool
+        Whether repeated rows of a table count once.
     """
 
-    def __init__(self, steps: Steps, name: str, path: str, facts: Mapping[str, Any], asked: Questions) -> None:
-        self.steps, self.name, self.path, self.facts, self.asked = steps, name, path, facts, asked
-        n = int(facts["n"])
-        k, self.eta = asked.k or max(1, min(20, n // 10)), asked.eta or max(1, min(200, n // 10))
+    def __init__(
+        self, steps: Steps, name: str, path: str, facts: Mapping[str, Any], asked: Questions, *, once: bool
+    ) -> None:
+        self.steps, self.name, self.path, self.facts, self.asked, self.once = steps, name, path, facts, asked, once
+        n, second = int(facts["n"]), second_of(facts["weights"])
+        k = asked.k or max(1, min(20, n // 10))
         self.words: dict[str, Any] = {
-            "graph": path, "files": steps.files, "seed": steps.run.seed or 0, "k": k, "eta": self.eta,
-            "worlds": asked.worlds, "exclude": asked.exclude, "sizes": ",".join(map(str, range(1, k + 1))),
+            "graph": path, "files": steps.files, "seed": steps.run.seed or 0, "k": k,
+            "both": f"{facts['weights']},{second}", "worlds": asked.worlds,
+            "exclude": asked.exclude, "sizes": ",".join(map(str, range(1, k + 1))),
             "close": min(CLOSE, n), "places": min(PLACES, n),
         }  # fmt: skip
         self._check_names()
@@ -153,6 +189,10 @@ class Answered:
         seeds = self._step("whom to tell first", "seeds", f"gim run {{graph}} -k {{k}}{without} --seed {{seed}}")
         line = "evaluate spread {graph} --seeds {files}/seeds.h5 --prefixes {sizes} --error 0.01 --seed {seed}"
         spread = self._step("how many they reach", "spread", line)
+        line = f"gim run {{graph}} -k {{k}}{without} --weights {{both}} --seed {{seed}}"
+        others = self._step(f"how many they reach under {second}", "others", line) if second is not None else None
+        few = int(spread["curve"][min(k, FEW) - 1]["spread"])
+        self.eta = self.words["eta"] = asked.eta or max(1, few, min(LEAST, n // 2))
         self.source = self.words["source"] = asked.source or quoted(seeds["seeds"][0])
         line = "kpar query {graph} --source {source} -k {close} --seed {seed}"
         near = self._step(f"who is close to {self.source}", "near", line)
@@ -163,6 +203,7 @@ class Answered:
         line = "diversity egos {graph} --vertices {first} --undirected"
         self._step("the neighbours of the first of them", "friends", line)
         self.records = {"seeds": seeds, "spread": spread, "near": near, "campaign": campaign, "circles": circles}
+        self.records |= {} if others is None else {"others": others}
         self.page = steps.folder / "answers.html"
         self.book = steps.folder / "answers.xlsx" if importlib.util.find_spec("openpyxl") is not None else None
         files = [self.page, *(steps.folder / f"{one}.csv" for one in TABLES), *filter(None, [self.book])]
@@ -229,19 +270,50 @@ class Answered:
         from gpukit.report.ask import Answers, draw_answers, write_answers
 
         steps, graph = self.steps, read_graph(self.path, transpose=False)
-        tables = {name: table_of(read(steps.files / f"{name}.h5"), graph) for name in TABLES}
+        made = {name: table_of(read(steps.files / f"{name}.h5"), graph) for name in TABLES}
+        tables = {**made, "near": _others(made["near"]), "campaign": self._campaigns(made["campaign"])}
         for name, table in tables.items():
             write_table(str(steps.folder / f"{name}.csv"), name, table)
         if self.book is None:
             _log.info("no answers.xlsx: it needs the package openpyxl, which gpukit[excel] brings")
         else:
-            write_book(str(self.book), {TABLES[name]: table for name, table in tables.items()})
+            write_book(str(self.book), {TABLES[name]: table for name, table in tables.items()}, self._about())
         answers = Answers(
             self.name, self.facts, self.eta, self.asked.costs, self.asked.exclude is not None, self.records,
-            steps.lines, steps.files,
+            steps.lines, steps.files, self.once,
         )  # fmt: skip
         pictures = draw_answers(answers, graph, steps.folder / "pictures")
         write_answers(self.page, answers, graph, pictures, explained(WORDS))
+
+    def _campaigns(self, bought: "Table") -> "Table":
+        """Return a row for each campaign; worlds count from 1."""
+        import pandas as pd
+
+        from gpukit.artifacts.tables import whole
+
+        rows = pd.DataFrame(bought.take(0, bought.rows))
+        rows = rows[rows["order"].notna()]
+        seeds = [",".join(map(quoted, own)) for _, own in rows.groupby("campaign")["vertex"]]
+        columns: dict[str, list[Any]] = {name: [] for name in ("world", "cost", "seeds", "rounds", "activated")}
+        for one in self.records["campaign"]["campaigns"]:
+            for name, values in columns.items():
+                values.append(one[name] + (name == "world"))
+        return whole(columns | {"bought": seeds})
+
+    def _about(self) -> dict[str, Any]:
+        """Return what the first sheet says."""
+        facts = self.facts
+        return {
+            "made": f"{date.today()} by gpukit {__version__}",
+            "of": self.name,
+            "vertices": facts["n"],
+            "edges, each with its direction": facts["m"],
+            "assumption": assumption(facts["weights"]),
+            "costs": "every seed costs 1" if self.asked.costs == "uniform" else self.asked.costs,
+            "to reach": self.eta,
+            "source": self.source,
+            "random seed": self.words["seed"],
+        }
 
     def record(self) -> dict[str, Any]:
         """Return the keys of ``--json``."""
@@ -262,12 +334,15 @@ class Answered:
 
     def summary(self) -> dict[str, Any]:
         """Return what people read."""
-        found, spread = self.records, self.records["spread"]
+        found = self.records
         near, first = found["near"]["results"][0], found["circles"]["top"][0]
-        cost = f"{found['campaign']['mean_cost']:,.2f} on average of {counted(self.asked.worlds, 'campaign')}"
+        cost = mean_of([one["cost"] for one in found["campaign"]["campaigns"]])
+        cost += f" on average of {counted(self.asked.worlds, 'campaign')}"
+        cost += "; every seed costs 1" * (self.asked.costs == "uniform")
         return {
             "seeds": found["seeds"]["seeds"],
-            "reached": f"{with_error(spread['spread'], 2 * spread['stderr'])} of {self.facts['n']:,}",
+            "reached": f"{with_error(*reached_by(found))} of {self.facts['n']:,}",
+            "if": assumption(self.facts["weights"]),
             f"close to {self.source}": [one for one in near["nodes"] if one != near["source"]],
             f"cost of {self.eta:,}": cost,
             "most circles": f"{quoted(first['vertex'])}, {counted(first['score'], 'circle')}",

@@ -13,7 +13,8 @@ from gpukit.report.ego import plot_ego
 from gpukit.report.network import around, draw_network
 from gpukit.report.page import environment_of
 from gpukit.report.parts import Parts
-from gpukit.wording import counted, tied, with_error
+from gpukit.report.words import assumption, compared, reached_by
+from gpukit.wording import counted, mean_of, reaches_as_many, tied, with_error
 
 if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
@@ -44,6 +45,8 @@ class Answers:
         The commands.
     folder : Path
         The folder of their files.
+    once : bool
+        Whether repeated rows of a table count once.
     """
 
     name: str
@@ -54,6 +57,7 @@ class Answers:
     records: Mapping[str, Any]
     lines: Sequence[str]
     folder: Path
+    once: bool = False
 
     @property
     def close(self) -> list[tuple[Any, float, bool]]:
@@ -67,6 +71,22 @@ class Answers:
     def start(self) -> Any:
         """The name of the source."""
         return self.records["near"]["results"][0]["source"]
+
+
+def _second(record: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Return what the seeds reach under other edge probabilities, beside the best seeds for these."""
+    if record is None:
+        return None
+    seeds, others = record["sweep"]
+    errors = (seeds["stderr"][1], others["stderr"][1])
+    spreads = (seeds["reached"][1], others["reached"][1])
+    return {
+        "assumption": assumption(others["weights"]),
+        "seeds": with_error(spreads[0], 2 * errors[0]),
+        "others": with_error(spreads[1], 2 * errors[1]),
+        "as_many": reaches_as_many(spreads[0], errors[0], spreads[1], errors[1]),
+        "common": seeds["common"][1],
+    }
 
 
 def draw_answers(answers: Answers, graph: "Graph", folder: Path) -> dict[str, str]:
@@ -118,15 +138,24 @@ def write_answers(
     reached = [with_error(point["spread"], 2 * point["stderr"]) for point in curve]
     degrees = np.diff(graph.indptr)[graph.internal(seeds)].tolist()
     top = records["circles"]["top"]
-    listed = [one for one in top[:ROWS] if one["score"]]
+    several = [one for one in top if one["score"] > 1]
+    listed, ones = several[:ROWS], sum(one["score"] == 1 for one in top)
+    more = top[-1]["score"] == 1 and len(top) < answers.facts["n"]
+    spread, error = reached_by(records)
+    rules = {name: text for name, text in compared(records["seeds"]).items() if name != records["seeds"]["chosen_by"]}
     text = environment_of().get_template("ask.html.j2").render(
         answers=answers,
         n=answers.facts["n"],
         m=answers.facts["m"] // (2 if answers.facts["undirected"] else 1),
         skipped=[fault.partition("; ")[0] for fault in answers.facts.get("skipped", [])],
         seeds=[*zip(seeds, degrees, reached, strict=True)],
-        reached=reached[-1],
-        share=curve[-1]["spread"] / answers.facts["n"],
+        reached=with_error(spread, error),
+        share=spread / answers.facts["n"],
+        rules=rules,
+        assumption=assumption(answers.facts["weights"]),
+        second=_second(records.get("others")),
+        mean_cost=mean_of([one["cost"] for one in records["campaign"]["campaigns"]]),
+        ones=f"{'at least ' * more}{ones:,}" if ones else "",
         close=answers.close[:ROWS],
         circles=[(one["vertex"], one["score"], [len(part) for part in one["contexts"]]) for one in listed],
         equal=tied([one["score"] for one in top], len(listed), answers.facts["n"], "circle") if listed else "",

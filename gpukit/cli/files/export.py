@@ -248,10 +248,10 @@ def _write_parquet(path: str, frames: Iterator["pd.DataFrame"]) -> None:
             writer.close()
 
 
-def write_book(path: str, sheets: Mapping[str, "Table"]) -> None:
-    """Write tables as the sheets of a workbook of Excel; needs openpyxl.
+def write_book(path: str, sheets: Mapping[str, "Table"], about: Mapping[str, Any] | None = None) -> None:
+    """Write tables as the sheets of a workbook of Excel; needs openpyxl. ``about`` fills a first sheet, a row an entry.
 
-    Titles stay above the rows. Texts are texts, also those that Excel would calculate. A spread is
+    Titles are bold and stay above the rows. Texts are texts, also those that Excel would calculate. A spread is
     rounded to what its standard error leaves of it, and other numbers show four places.
 
     Raises
@@ -260,12 +260,17 @@ def write_book(path: str, sheets: Mapping[str, "Table"]) -> None:
         If a table has more rows than a sheet can hold.
     """
     import pandas as pd
+    from openpyxl.styles import Font
 
     with (
         replacing(path) as temporary,
         open(temporary, "wb") as stream,
         pd.ExcelWriter(stream, engine="openpyxl") as book,
     ):
+        if about is not None:
+            pd.DataFrame(about.items()).to_excel(book, sheet_name="About", index=False, header=False)
+            for column, width in zip("AB", (30, WIDEST), strict=True):
+                book.sheets["About"].column_dimensions[column].width = width
         for title, table in sheets.items():
             if table.rows > MOST_ROWS:
                 raise UsageError(
@@ -280,6 +285,7 @@ def write_book(path: str, sheets: Mapping[str, "Table"]) -> None:
             for column in book.sheets[title].columns:
                 widest = max(len(str(cell.value)) for cell in column)
                 book.sheets[title].column_dimensions[column[0].column_letter].width = min(WIDEST, widest + 2)
+                column[0].font = Font(bold=True)
                 for cell in column:
                     if cell.data_type == "f":
                         cell.data_type = "s"
