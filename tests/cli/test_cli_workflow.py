@@ -33,13 +33,17 @@ def test_a_folder_gets_the_whole_workflow(record, tmp_path):
     tops = ("Snakefile", "config/", "data/", "envs/", "profiles/", "workflow/")
     left_out = ("workflow/schemas/describe.py", "config/datasets.yaml")  # `make schema`; the package has the catalogue
     wanted = {path for path in tracked if path.startswith(tops)} - {left_out[0]}
-    wanted |= {part for part in workflow.PARTS if part.startswith("docs/")} | {workflow.MADE}
+    wanted |= {part for part in workflow.PARTS if part.startswith("docs/")} | {workflow.MADE, "README.md"}
     assert listing(folder) == wanted and found["files"] == len(listing(folder)) - 1 > 40
     assert (folder / "Snakefile").read_bytes() == (ROOT / "Snakefile").read_bytes()
+    first = (folder / "README.md").read_text()
+    own = yaml.safe_load(first.partition("```yaml\n")[2].partition("```")[0])
+    assert own == {"graphs": [{"name": "friends", "edges": "friends.csv"}]}
+    assert all((folder / page).is_file() for page in re.findall(r"\]\((.*?)\)", first))
     for name in ("cpu", "cuda12", "cuda13"):
         *_, pip = yaml.safe_load((folder / f"envs/{name}.yaml").read_text())["dependencies"]
         assert pip["pip"][-1] == f"gpukit=={__version__}"
-    tops = {part.partition("/")[0] for part in workflow.PARTS} | {workflow.MADE}
+    tops = {part.partition("/")[0] for part in workflow.PARTS} | {workflow.MADE, "README.md"}
     assert sorted(os.listdir(folder)) == sorted(tops), "nothing is left"
 
 

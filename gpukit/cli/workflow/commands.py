@@ -41,6 +41,22 @@ REPOSITORY = "https://github.com/gpukit/gpukit/blob/main/"
 MADE = ".gpukit-workflow.json"
 """The file that says what was written into a folder: the version, and the SHA-256 of each file by its path."""
 
+README = """# The workflow of gpukit
+
+`snakemake --cores all` here makes the demo. For a table of your own, such as friends.csv with the
+columns `source` and `target`, write mine.yaml:
+
+```yaml
+graphs:
+  - name: friends
+    edges: friends.csv
+```
+
+Then `snakemake --cores all --configfile mine.yaml` writes results/report.html. Every option is in
+[docs/configuration.md](docs/configuration.md), and [docs/workflow.md](docs/workflow.md) says more.
+"""
+"""The first page of a folder with the workflow."""
+
 app = group("The Snakemake workflow, in a folder of your own.")
 
 
@@ -94,7 +110,7 @@ def write_workflow(folder: Path) -> int:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".gpukit-", dir=folder) as unfinished:
             files = _write(Path(unfinished))
-            for part in dict.fromkeys([MADE, *(part.partition("/")[0] for part in PARTS)]):
+            for part in dict.fromkeys([MADE, "README.md", *(part.partition("/")[0] for part in PARTS)]):
                 (Path(unfinished) / part).rename(folder / part)
     except OSError as error:
         raise InputError(f"cannot write the workflow into {folder}: {reason(error)}") from None
@@ -154,10 +170,11 @@ def _write(folder: Path) -> int:
     for page in (folder / "docs").iterdir():
         text = page.read_text(encoding="utf-8")
         page.write_text(re.sub(r"\]\(([^)#:\s]+)", lambda link: _leave(link, pages), text), encoding="utf-8")
+    write_text(folder / "README.md", README)
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     made = {path.relative_to(folder).as_posix(): _digest(path) for path in paths}
     write_text(folder / MADE, json.dumps({"version": __version__, "files": made}, indent=1) + "\n")
-    return files
+    return files + 1
 
 
 def _leave(link: re.Match[str], pages: set[str]) -> str:
