@@ -5,12 +5,9 @@ server names. So a second run, or the next step of a workflow, copies nothing, a
 another version. What is written is finished on this machine and sent as a whole.
 """
 
-import hashlib
 import logging
 import os
 import re
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -52,6 +49,10 @@ def copied(address: str, cache: Path | None) -> Path | None:
     InputError
         If it cannot be read, or there is no place for the copy.
     """
+    import hashlib
+    import shutil
+    import tempfile
+
     if (system := _system(address)) is None:
         return None
     if cache is None:
@@ -89,6 +90,8 @@ def sent(path: str | os.PathLike[str]) -> Iterator[str | os.PathLike[str]]:
     if (address := address_of(path)) is None:
         yield path
         return
+    import tempfile
+
     if address.startswith("http"):
         raise InputError(f"cannot write {address}: s3:// and gs:// take files, a web address does not")
     if (system := _system(address)) is None:
