@@ -1,5 +1,6 @@
 """An index that stays open: graph, index and what queries need of both, out of files, as fast as they can be mapped."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,7 +64,7 @@ def open_files(graph_file: Path, index_file: Path) -> Opened:
     about = {"graph": graph.payload, "index": index.payload}
     arrays = map_ready(ready_path(index_file), about, graph.attributes["n"])
     if arrays is not None:
-        return Opened(graph, index, _from_arrays(arrays, index, graph.attributes["undirected"]), True)
+        return Opened(graph, index, _from_arrays(arrays, index, graph.attributes), True)
     return Opened(graph, index, _make(graph_file, index_file, about), False)
 
 
@@ -95,8 +96,8 @@ def _make(graph_file: Path, index_file: Path, about: dict[str, str]) -> "Prepare
     return made
 
 
-def _from_arrays(arrays: Any, header: "Header", undirected: bool) -> "Prepared":
-    """Return what :meth:`Prepared.of` made, out of its arrays."""
+def _from_arrays(arrays: Any, header: "Header", about: Mapping[str, Any]) -> "Prepared":
+    """Return what :meth:`Prepared.of` made, out of its arrays; ``about`` are the attributes of the graph's file."""
     from gpukit.graph.csr import Graph
     from gpukit.graph.labels import Labels
     from gpukit.kpar.groups import InEdges
@@ -104,8 +105,10 @@ def _from_arrays(arrays: Any, header: "Header", undirected: bool) -> "Prepared":
     from gpukit.kpar.problem import Constants, Params
     from gpukit.kpar.query.answer import Prepared
 
-    labels = Labels(arrays["label_offsets"], arrays["label_data"]) if "label_offsets" in arrays else None
-    graph = Graph(arrays["indptr"], arrays["indices"], arrays.get("ids"), labels=labels, undirected=undirected)
+    labels = None
+    if "label_offsets" in arrays:
+        labels = Labels(arrays["label_offsets"], arrays["label_data"]).joined(about["facts"])
+    graph = Graph(arrays["indptr"], arrays["indices"], arrays.get("ids"), labels=labels, undirected=about["undirected"])
     a = header.attributes
     params = Params(a["alpha"], a["epsilon"], a.get("weighted", False))
     index = Index.of(params, int(header.seed or 0), arrays, light=a["light"])

@@ -183,3 +183,13 @@ def test_a_gpu_takes_those_together_that_may_name_the_same_vertices():
         assert piece.result(10).nodes.tolist() == [v]
     engine.close()
     assert home.asked == [(1, 3), (3, 2), (2, 2), (1, 2)] and home.among == [None, [2, 7], None, [5]]
+
+
+def test_an_opened_index_takes_names_in_every_spelling_that_was_joined(tmp_path):
+    (tmp_path / "e.csv").write_text("from,to\nGroß,bob\nGROSS,cy\nGroß,cy\n")
+    gk.read_edges(tmp_path / "e.csv", fold_case=True).save(tmp_path / "G.h5")
+    words = ["kpar", "index", str(tmp_path / "G.h5"), "--out", str(tmp_path / "I.h5"), "--device", "cpu"]
+    assert main(words) == 0
+    for _ in range(2):  # made, and mapped
+        index = gk.PageRankIndex.open(tmp_path / "G.h5", tmp_path / "I.h5", device="cpu")
+        assert index.top_k("gross", 1)[0][0][0] == "Groß"

@@ -494,9 +494,9 @@ def test_a_start_of_many_blank_lines_is_read_at_once(edge_file):
 def test_a_bad_line_is_reported_with_how_to_skip_it_and_how_many_there_were(tmp_path):
     path = tmp_path / "e.csv"
     path.write_text("from,to\nann,bob\nbob\nann,\n,cy\n")
-    with pytest.raises(InputError, match="line 3: 1 field, .*; skip_bad N skips up to N bad lines$"):
+    with pytest.raises(InputError, match="line 3: 1 field, .*; --skip-bad N skips up to N bad lines$"):
         read_edges(path)
-    with pytest.raises(InputError, match="line 5: a name is empty; .*; 3 bad lines so far, more than skip_bad=2"):
+    with pytest.raises(InputError, match="line 5: a name is empty; .*; 3 bad lines so far, more than --skip-bad 2 skips$"):
         read_edges(path, options=ReadOptions(skip_bad=2))
     assert len(read_edges(path, options=ReadOptions(skip_bad=3)).u) == 1
 
@@ -508,9 +508,9 @@ def test_a_text_in_another_encoding_is_read_where_that_is_named(tmp_path):
         found = read_edges(path, options=ReadOptions(encoding=encoding))
         assert found.labels.texts(range(2)).tolist() == ["Groß", "Müller"] and found.digest is not None
     path.write_bytes("from;to\nGroß;Müller\n".encode("cp1252"))
-    with pytest.raises(InputError, match="line 2: not text in UTF-8; encoding='cp1252' reads"):
+    with pytest.raises(InputError, match="line 2: not text in UTF-8; --encoding cp1252 reads"):
         read_edges(path)
     with pytest.raises(InputError, match="is no text in ascii; name another encoding"):
         read_edges(path, options=ReadOptions(encoding="ascii"))
-    with pytest.raises(UsageError, match="encoding is 'windows'; a name that Python knows"):
+    with pytest.raises(UsageError, match="--encoding is .windows.; a name that Python knows"):
         ReadOptions(encoding="windows")
