@@ -44,11 +44,11 @@ def checked(session: Session, params: Params, costs: "Costs") -> Params:
     return params
 
 
-def priced(values: "np.ndarray") -> "Costs":
-    """Return costs that somebody has named, in units of 10**-6."""
+def priced(values: "np.ndarray", unpriced: int | None = None) -> "Costs":
+    """Return costs that somebody has named, in units of 10**-6; ``unpriced`` vertices were not named, if known."""
     from gpukit.merit import Costs
 
-    return Costs(values, Decimal(1).scaleb(-COST_DECIMALS), "file")
+    return Costs(values, Decimal(1).scaleb(-COST_DECIMALS), "file", unpriced)
 
 
 def use_device(
@@ -262,4 +262,5 @@ def record_of(graph: "csr.Graph", found: "list[tuple[int, Result]]", spent: list
         "planned_device_memory": first.planned_memory,
         "campaigns": listed,
         "mean_cost": sum(result.amount for _, result in found) / len(found),
+        **({} if first.costs.unpriced is None else {"unpriced": first.costs.unpriced}),
     }

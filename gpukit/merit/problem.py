@@ -29,11 +29,14 @@ class Costs:
         Amount of one unit, > 0.
     scheme : str
         ``degree`` (0.01 + 0.01 · d_out, the paper's), ``uniform`` (1 each) or ``file``.
+    unpriced : int, optional
+        Number of vertices that a file did not name, so that each costs 1.
     """
 
     values: np.ndarray
     unit: Decimal = Decimal(1)
     scheme: str = "uniform"
+    unpriced: int | None = None
 
     @staticmethod
     def degree(graph: Graph) -> "Costs":

@@ -34,7 +34,7 @@ MISTAKES = ("wrong_scores", "wrong_contexts", "misplaced", "missed")
 RUN: Fields = {
     "n_vertices": (int, "graph.n"),
     "m_edges": (int, lambda record: record["graph"]["m"] // 2),
-    "directions": (str, lambda record: "ignored" if record["params"]["undirected"] else "none"),
+    "directions": (str, lambda record: "ignored" if record["symmetrised"] else "none"),
     "k": (int, "params.k"),
     "t": (int, "params.t"),
     "score_best": (int, lambda record: record["top"][0]["score"]),

@@ -1,5 +1,6 @@
 """kPAR in the report: its tables, figures and section of the page."""
 
+from collections.abc import Mapping
 from statistics import fmean
 from typing import Any
 
@@ -270,6 +271,14 @@ def section(parts: Parts) -> dict[str, Any]:
             }
         )
     return {"graphs": graphs, "arrivals": parts.figure("arrivals")}
+
+
+def sources_of(configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a configuration says of the sources of queries, and whether walks follow the edges' weights."""
+    asked = configuration.get("kpar", {})
+    kind = {int: "random ", type(None): ""}.get(type(asked.get("sources")), "named ")
+    able = " with out-edges" if configuration.get("paper") else ""
+    return {"noun": f"{kind}source", "able": able, "weighted": bool(asked.get("weighted"))}
 
 
 def _fastest(rows: list[Row], exact_ms: float) -> str:

@@ -18,6 +18,8 @@ CAMPAIGN: Fields = {
     "batch": (int, "params.batch"),
     "epsilon": (float, "params.epsilon"),
     "seed": (int, "seed"),
+    "costs": (str, "params.costs"),
+    "unpriced_vertices": (int, lambda record: record.get("unpriced", 0)),
     "world": (int, "campaigns.world"),
     "cost": (float, "campaigns.cost"),
     "activated_vertices": (int, "campaigns.activated"),

@@ -114,6 +114,8 @@ def write_page(
         lacking=lacking or {},
         repeat=repeat,
         results=(configuration or {}).get("results", ""),
+        costs_file=(configuration or {}).get("merit", {}).get("costs", "a file"),
+        sources=kpar.sources_of(configuration or {}),
         answers={} if "paper" in found else _answers(found),  # a rebuilt paper has its own answers
         graphs=list(dict.fromkeys(row["graph"] for row in every if row.get("graph") and _measured(row))),
         devices=sorted({device_name(row) for row in every if "device_name" in row}),

@@ -150,6 +150,7 @@ def test_who_has_no_cost_costs_1(run, record, folder, graph):
     assert record(*words)["cost"] == pytest.approx(values[expected.seeds].sum() / 10**6)
     code, _, err = run(*words)
     told = [line for line in err.splitlines() if "each of the others costs 1" in line]
+    assert record(*words)["unpriced"] == graph.n - 2
     assert code == 0 and told == [f"gpukit: some.txt names 2 of {graph.n} vertices; each of the others costs 1"]
 
 

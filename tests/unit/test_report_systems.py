@@ -263,6 +263,33 @@ def test_page_shows_the_systems_that_are_there(folder, tables, figures):
     assert "spans circles" not in out.read_text()
 
 
+def test_the_page_says_where_queries_start(folder, tables, figures):
+    out = folder / "page.html"
+
+    def text(configuration):
+        write_page(str(out), tables, figures, configuration)
+        return " ".join(out.read_text().split())
+
+    assert text({"kpar": {"sources": 4}}).count("over 4 random sources") == 2
+    named = text({"kpar": {"sources": ["ann"], "weighted": True}})
+    assert "random" not in named.partition("<pre>")[0] and named.count("over 4 named sources") == 2
+    assert "A walk chooses edges by their weights." in named and "walks choose edges by their weights" in named
+    assert "by their weights" not in text({"kpar": {"sources": "list.txt", "weighted": False}})
+    assert text({"paper": "kpar", "kpar": {"sources": 4}}).count("over 4 random sources with out-edges") == 2
+    assert text(None).count("over 4 sources") == 2
+
+
+def test_an_undirected_graph_has_no_directions_to_ignore(folder, tables, tmp_path):
+    assert {row["directions"] for row in tables["diversity-runs"]} == {"none"}
+    graph, record = str(folder / "G.h5"), tmp_path / "asked.json"
+    with pytest.MonkeyPatch.context() as patch, record.open("w") as stream:
+        patch.setattr("sys.stdout", stream)
+        words = ["diversity", "search", graph, "--model", "comp", "-k", "3", "-t", "4", "--undirected", "--json"]
+        assert main([*words, "--out", str(tmp_path / "D.h5")]) == 0
+    (row,) = make_table("diversity-runs", [("toy/comp", str(record))])
+    assert row["directions"] == "none", "--undirected says nothing of a graph that is undirected"
+
+
 def test_numbers_have_their_nouns():
     assert [counted(1, "vertex"), counted(1500, "other vertex")] == ["1 vertex", "1,500 other vertices"]
     assert [counted(0, "query"), counted(2, "truss"), counted(3, "thread")] == ["0 queries", "2 trusses", "3 threads"]

@@ -180,6 +180,24 @@ def test_page_shows_both_systems(folder, tables, figures):
     assert "MERIT" not in alone and "Each was checked" in alone
 
 
+def test_the_page_says_what_seeds_cost(folder, tables, figures):
+    out = folder / "page.html"
+
+    def text(costs, unpriced, configuration=None):
+        rows = [row | {"costs": costs, "unpriced_vertices": unpriced} for row in tables["merit-campaigns"]]
+        write_page(str(out), tables | {"merit-campaigns": rows}, figures, configuration)
+        return " ".join(out.read_text().split())
+
+    assert {(row["costs"], row["unpriced_vertices"]) for row in tables["merit-campaigns"]} == {("degree", 0)}
+    assert "(MERIT). A seed costs 0.01, and 0.01 more for each edge out of it. The" in text("degree", 0)
+    assert "(MERIT). A seed costs 1. The" in text("uniform", 0)
+    own = {"merit": {"costs": "prices.csv"}}
+    assert "(MERIT). Seeds cost what prices.csv says. The" in text("file", 0, own)
+    some = text("file", 3, own)
+    assert "what prices.csv says, and 1 where it does not name a vertex: 3 vertices of 60. The" in some
+    assert "0.01 more" not in some
+
+
 def test_page_needs_what_its_sections_show(folder, tables, figures):
     out = str(folder / "y.html")
     with pytest.raises(UsageError, match="add --table imgpu-spread=FILE"):

@@ -123,7 +123,7 @@ def _read_limits(run: Run, graph: "Graph", limits: Limits) -> tuple[dict[str, An
     if limits.targets is not None:
         given["root_weights"], decimals = vertex_weights(limits.targets, graph, run.inputs)
     if limits.costs is not None:
-        given["costs"] = vertex_costs(limits.costs, graph, run.inputs)
+        given["costs"], _ = vertex_costs(limits.costs, graph, run.inputs)
     elif limits.budget is not None:
         given["costs"] = default_costs(graph)
     return given, decimals

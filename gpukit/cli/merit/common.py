@@ -37,6 +37,6 @@ def read_costs(run: Session, graph: "Graph", text: str) -> "Costs":
     # Not Path(text).exists(): the path of an empty text is the current folder.
     if not os.path.exists(text):
         raise UsageError(f"--costs {text[:40]!r} is neither degree nor uniform nor a file; choose one of them")
-    values = vertex_costs(Path(text), graph, run.inputs)
+    values, unpriced = vertex_costs(Path(text), graph, run.inputs)
     run.params["costs"] = "file"
-    return priced(values)
+    return priced(values, unpriced)

@@ -319,8 +319,8 @@ def vertex_weights(path: Path, graph: "Graph", inputs: dict[str, str]) -> tuple[
     return numbers, decimals
 
 
-def vertex_costs(path: Path, graph: "Graph", inputs: dict[str, str]) -> np.ndarray:
-    """Return what each vertex costs as a seed, in units of 10**-6, 1 if not named, which is said.
+def vertex_costs(path: Path, graph: "Graph", inputs: dict[str, str]) -> tuple[np.ndarray, int]:
+    """Return what each vertex costs as a seed, in units of 10**-6, and how many cost 1 since no line names them.
 
     The digest of the file joins ``inputs`` as that of the costs; errors are those of :func:`vertex_numbers`.
     """
@@ -332,7 +332,7 @@ def vertex_costs(path: Path, graph: "Graph", inputs: dict[str, str]) -> np.ndarr
     named = sum(1 for _ in _rows(path, content, graph))
     if named < graph.n:
         _log.info("%s names %s of %s vertices; each of the others costs 1", path, f"{named:,}", f"{graph.n:,}")
-    return costs
+    return costs, graph.n - named
 
 
 def text_lines(path: Path, content: bytes, *, none: bool = False, labels: bool = False) -> list[tuple[int, str]]:
