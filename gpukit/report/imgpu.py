@@ -129,9 +129,7 @@ def section(parts: Parts) -> dict[str, Any]:
                 "sizes": sizes_of(curve),
                 "seeds": of(parts.rows("imgpu-times"), graph=graph, method="fixed"),
                 "reached": {point["k"]: point for point in curve[0]["points"]},
-                "quickest": _quickest([own[method] for method in SIMULATORS if method in own]),
                 "flat": _flat(of(parts.rows("imgpu-levels"), graph=graph)),
-                "switched": _switched(switched) if switched else "",
                 "figures": {
                     view: parts.figure(f"imgpu-{view}/{graph}") for view in VIEWS if view != "switches" or switched
                 },
@@ -150,21 +148,6 @@ def _finding(run: Row, curve: Curve) -> dict[str, Any]:
         apart = abs(run["spread_estimate_vertices"] - best["spread_vertices"])
         found["apart"] = apart / error if error else 0.0
     return found
-
-
-def _quickest(runs: list[Row]) -> str:
-    """Return a sentence on the timed method that chose its seeds first."""
-    first = min(runs, key=lambda row: row["time_choice_s"])
-    return f"The first to be done: {SIMULATORS[first['method']]}, after {first['time_choice_s']:.3g} s."
-
-
-def _switched(rows: list[Row]) -> str:
-    """Return a sentence on whether the optimisations help here."""
-    spent = {row["optimisation"]: row["time_pass_s"] for row in rows}
-    best = min(spent, key=lambda name: spent[name])
-    if best == "none":
-        return "None of the optimisations helps here: without any of them a pass is the shortest."
-    return f"The shortest pass has {SWITCHES[best]}: {spent['none'] / spent[best]:.1f} times as fast as without."
 
 
 def _flat(rows: list[Row]) -> str:

@@ -265,7 +265,6 @@ def section(parts: Parts) -> dict[str, Any]:
                 "positions": sum(row["positions"] for row in kpar),
                 "answer": of(best, graph=graph, method="kpar"),
                 "truth": {row["vertex"]: row for row in of(best, graph=graph, method="truth")},
-                "fastest": _fastest(rows, query_ms(exact[-1])),
                 "most": max((row["omega_i_walks"] for row in of(arrivals, graph=graph)), default=0),
                 "time": parts.figure(f"kpar-time/{graph}"),
             }
@@ -279,14 +278,3 @@ def sources_of(configuration: Mapping[str, Any]) -> dict[str, Any]:
     kind = {int: "random ", type(None): ""}.get(type(asked.get("sources")), "named ")
     able = " with out-edges" if configuration.get("paper") else ""
     return {"noun": f"{kind}source", "able": able, "weighted": bool(asked.get("weighted"))}
-
-
-def _fastest(rows: list[Row], exact_ms: float) -> str:
-    """Return a sentence on the fastest method at the largest k: kPAR, a competitor, or the power method."""
-    k = max(row["k"] for row in rows)
-    times = {row["name"]: row["ms"] for row in rows if row["k"] == k} | {RANKINGS["truth"]: exact_ms}
-    own, best = times[RANKINGS["kpar"]], min(times, key=lambda name: times[name])
-    if best == RANKINGS["kpar"]:
-        second = min((name for name in times if name != best), key=lambda name: times[name])
-        return f"At k = {k:,} kPAR is the fastest, {times[second] / own:.1f} times as fast as {second}."
-    return f"At k = {k:,} {best} is faster than kPAR: {times[best]:.3g} ms against {own:.3g} ms."

@@ -123,7 +123,6 @@ def section(parts: Parts) -> dict[str, Any]:
                 "last": ours[-1],
                 "costs": _costs([line for line in lines if line["eta"] == etas[-1]]),
                 "slowest": _slowest(of(own, policy="coupled", eta=etas[-1])),
-                "quicker": _quicker([line for line in lines if line["eta"] == etas[-1]]),
                 "lines": lines,
                 "reached": all(row["activated_vertices"] >= row["eta"] for row in own),
                 "agree": _agree(own),
@@ -150,12 +149,6 @@ def _agree(rows: list[Row]) -> bool | None:
             outcome = (row["cost"], row["activated_vertices"], row["rounds"], row["seeds"])
             facts[row["policy"]][row["eta"], row["world"]] = outcome
     return facts["coupled"] == facts["regenerate"] if facts["regenerate"] else None
-
-
-def _quicker(lines: list[dict[str, Any]]) -> str:
-    """Return a sentence on the policy that plans a campaign for the largest target fastest."""
-    first = min(lines, key=lambda line: line["time_s"]["mean"])
-    return f"At η = {first['eta']:,} the quickest is {first['name']}, with {first['time_s']['mean']:.3g} s a campaign."
 
 
 def _costs(lines: list[dict[str, Any]]) -> str:

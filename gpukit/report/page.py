@@ -144,9 +144,11 @@ def environment_of(templates: Sequence[Path] = (TEMPLATES,)) -> Any:
         "count": _count,
         "counted": counted,
         "number": _number,
+        "whole": _whole,
         "percent": _percent,
         "share": _share,
         "mean": _mean,
+        "vertices": _vertices,
         "error": _error,
     }
     return environment
@@ -209,15 +211,26 @@ def _number(value: float) -> str:
     return f"{value:,.{_places(value, 3)}f}"
 
 
+def _whole(value: float) -> str:
+    """Format a count or a mean of counts: whole numbers have no decimals."""
+    return _count(value) if value == int(value) else _number(value)
+
+
 def _mean(point: Row) -> str:
-    """Format a spread to the decimal at which its standard error has two digits."""
-    return f"{point['spread_vertices']:,.{_places(2 * point['stderr_vertices'], 2)}f}"
+    """Format a spread to the decimal at which its standard error has two digits; without one, as a quantity."""
+    spread, error = point["spread_vertices"], 2 * point["stderr_vertices"]
+    return f"{spread:,.{_places(error, 2)}f}" if error else _whole(spread)
+
+
+def _vertices(point: Row) -> str:
+    """Format a spread with its noun."""
+    return f"{_mean(point)} {'vertex' if point['spread_vertices'] == 1 else 'vertices'}"
 
 
 def _error(point: Row) -> str:
     """Format two standard errors of a spread with two digits."""
     error = 2 * point["stderr_vertices"]
-    return f"{error:,.{_places(error, 2)}f}"
+    return f"{error:,.{_places(error, 2)}f}" if error else "0"
 
 
 def _places(value: float, digits: int) -> int:

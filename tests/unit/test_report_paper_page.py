@@ -69,7 +69,17 @@ def test_page_shows_ours_beside_the_paper(tmp_path):
     ],
 )
 def test_a_value_is_better_worse_or_other_than_print(quantity, ours, paper, said):
-    assert beside_print({"quantity": quantity, "ours": str(ours), "paper": str(paper)})["beside"] == said
+    row = {"quantity": quantity, "ours": str(ours), "paper": str(paper), "repeats": "2"}
+    assert beside_print(row)["beside"] == said
+
+
+@pytest.mark.parametrize(
+    ("quantity", "said"), [("time, truss", ""), ("largest speed-up over imm", ""), ("cost", "worse")]
+)
+def test_the_speed_of_one_run_or_of_smoke_scale_is_not_judged(quantity, said):
+    row = {"quantity": quantity, "ours": "9", "paper": "2", "repeats": "1"}
+    assert beside_print(row)["beside"] == said and beside_print(row)["ratio"] == 4.5
+    assert beside_print(row | {"repeats": "5"}, speeds=False)["beside"] == said
 
 
 def test_what_is_printed_of_another_size_has_a_row_of_its_own(tmp_path):

@@ -18,12 +18,14 @@ ALIKE = 0.1
 """Share by which a value may differ from print and is as printed."""
 MORE_IS_BETTER = ("speed-up", "throughput", "precision", "ndcg", "spread")
 LESS_IS_BETTER = ("time", "preprocessing", "cost", "slowdown")
+SPEEDS = ("speed-up", "throughput", "time", "preprocessing", "slowdown")
 """What the quantities begin with of which more, or less, is better; of others a difference is only another value."""
 
 
 def section(parts: Parts) -> dict[str, Any]:
     """Return what the template ``paper.html.j2`` shows, out of the tables ``items`` and, if given, ``claims``."""
     rows, claims = parts.rows("items"), parts.tables.get("claims", [])
+    speeds = not claims or claims[0]["scale"] != "smoke"
     items: dict[str, dict[str, Any]] = {}
     for row in rows:
         wanted = wanted_item(row["publication"], row["item"])
@@ -40,7 +42,7 @@ def section(parts: Parts) -> dict[str, Any]:
                 "rows": [],
             },
         )
-        item["rows"].append(row | {"name": name_of(row["method"])} | beside_print(row))
+        item["rows"].append(row | {"name": name_of(row["method"])} | beside_print(row, speeds))
     for item in items.values():
         item["ratios"] = any(row["ratio"] is not None for row in item["rows"])
         item["methods"] = any(row["name"] for row in item["rows"])
@@ -62,17 +64,20 @@ def section(parts: Parts) -> dict[str, Any]:
     }
 
 
-def beside_print(row: Row) -> dict[str, Any]:
+def beside_print(row: Row, speeds: bool = True) -> dict[str, Any]:
     """Return a value of ours over that in print, and what that means: ``better``, ``worse``, ``other``, ``as printed``.
 
-    ``ratio`` is None, and nothing is said, where one of them is missing or print has 0.
+    ``ratio`` is None, and nothing is said, where one of them is missing or print has 0. Nothing is said of the speed of
+    a single run, or of any run if ``speeds`` is false.
     """
     if "NA" in (row["ours"], row["paper"]) or not float(row["paper"]):
         return {"ratio": None, "beside": ""}
     ratio = float(row["ours"]) / float(row["paper"])
+    quantity = row["quantity"].removeprefix("largest ").removeprefix("mean ")
+    if quantity.startswith(SPEEDS) and not (speeds and int(row["repeats"]) > 1):
+        return {"ratio": ratio, "beside": ""}
     if abs(ratio - 1) <= ALIKE:
         return {"ratio": ratio, "beside": "as printed"}
-    quantity = row["quantity"].removeprefix("largest ").removeprefix("mean ")
     if quantity.startswith(MORE_IS_BETTER):
         return {"ratio": ratio, "beside": "better" if ratio > 1 else "worse"}
     if quantity.startswith(LESS_IS_BETTER) and not quantity.startswith("time relative"):
