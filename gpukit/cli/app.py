@@ -236,7 +236,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code, line = (INTERRUPTED, interrupts.LINE) if signals.came else explain(error)
         signals.said.set()
         if line:
-            print(f"gpukit: {line}", file=sys.stderr)
+            place = "".join(f"{note}: " for note in getattr(error, "__notes__", []))  # of a batch
+            print(f"gpukit: {line.replace('error: ', f'error: {place}', 1)}", file=sys.stderr)
         if code == INTERNAL and any(word == "--verbose" or word.startswith("-v") for word in words):
             import traceback
 

@@ -25,24 +25,33 @@ def batch(
     An empty line, or one that begins with #, is passed over. The exit code is that of the command that failed.
     """
     lines = sys.stdin.read().splitlines() if commands == "-" else read_lines(commands)
-    asked = [_split(number, line) for number, line in enumerate(lines, start=1) if line.strip()[:1] not in ("", "#")]
-    for words, target in asked:
-        run_command([*words, *(more or [])], target)
+    file = "" if commands == "-" else f"{commands}, "
+    asked = [
+        (place := f"{file}line {number}", *_split(place, line))
+        for number, line in enumerate(lines, start=1)
+        if line.strip()[:1] not in ("", "#")
+    ]
+    for place, words, target in asked:
+        try:
+            run_command([*words, *(more or [])], target)
+        except Exception as error:
+            error.add_note(place)
+            raise
     run.finish({"commands": len(asked)})
 
 
-def _split(number: int, line: str) -> tuple[list[str], str | None]:
+def _split(place: str, line: str) -> tuple[list[str], str | None]:
     """Return the words of a line, and the file for what it prints."""
     try:
         words = shlex.split(line)
     except ValueError as error:
-        raise UsageError(f"line {number}: {line[:80]!r}: {str(error).lower()}") from None
+        raise UsageError(f"{place}: {line[:80]!r}: {str(error).lower()}") from None
     if words[:1] == ["batch"]:
-        raise UsageError(f"line {number}: a batch cannot be in a batch; write its lines here")
+        raise UsageError(f"{place}: a batch cannot be in a batch; write its lines here")
     if ">" not in words:
         return words, None
     if words.index(">") != len(words) - 2:
-        raise UsageError(f"line {number}: {line[:80]!r}: one file, and nothing else, can follow >")
+        raise UsageError(f"{place}: {line[:80]!r}: one file, and nothing else, can follow >")
     return words[:-2], words[-1]
 
 
@@ -54,7 +63,11 @@ def run_command(words: list[str], target: str | None) -> None:
 
     printed = io.StringIO()
     with redirect_stdout(printed if target else sys.stdout), pending.beside():
-        with typer.main.get_command(app).make_context("gpukit", [*words], obj=tuple(words)) as context:
-            context.command.invoke(context)
+        try:
+            with typer.main.get_command(app).make_context("gpukit", [*words], obj=tuple(words)) as context:
+                context.command.invoke(context)
+        except typer.Exit as end:  # of --help and --version
+            if end.exit_code:
+                raise
     if target:
         write_text(target, printed.getvalue())

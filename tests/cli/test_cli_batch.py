@@ -48,7 +48,7 @@ def test_a_batch_writes_what_its_commands_write(folder, capsys):
     [
         ("graph info none.h5 > info.json", 3, "none.h5 does not exist"),
         ("graph info G.h5 --colour > info.json", 2, "--colour"),
-        ("graph info G.h5 > info.json --json", 2, "line 2"),
+        ("graph info G.h5 > info.json --json", 2, "can follow >"),
         ("graph info 'G.h5", 2, "no closing quotation"),
         ("batch -", 2, "cannot be in a batch"),
         ("evaluate nothing", 2, "nothing"),
@@ -62,7 +62,27 @@ def test_the_first_that_fails_ends_it(folder, capsys, monkeypatch, line, code, s
     capsys.readouterr()
     assert main(["batch", "-"]) == code
     *_, last = capsys.readouterr().err.strip().split("\n")
-    assert last.startswith("gpukit: error: ") and said in last
+    assert last.startswith("gpukit: error: line 2: ") and said in last
     assert not (folder / "info.json").exists() and not (folder / "last.json").exists()
     # What can be known of a line before it runs is said before any does.
-    assert (folder / "first.json").exists() == ("line 2" not in last)
+    known = {"graph info G.h5 > info.json --json", "graph info 'G.h5", "batch -"}
+    assert (folder / "first.json").exists() == (line not in known)
+
+
+def test_an_error_names_the_file_and_the_line(folder, capsys):
+    (folder / "x.txt").write_text("# two lines\ncite gim\ncite nothing\n")
+    assert main(["batch", "x.txt", "--json"]) == 2
+    assert capsys.readouterr().err.startswith("gpukit: error: x.txt, line 3: ")
+    (folder / "x.txt").write_text("graph info none.h5\n")
+    assert main(["batch", "x.txt"]) == 3
+    assert capsys.readouterr().err.startswith("gpukit: error: x.txt, line 1: none.h5 does not exist")
+    (folder / "x.txt").write_text("batch y.txt\n")
+    assert main(["batch", "x.txt"]) == 2
+    assert capsys.readouterr().err.startswith("gpukit: error: x.txt, line 1: a batch cannot be in a batch")
+
+
+@pytest.mark.parametrize("line", ["cite gim --help", "--version"])
+def test_help_does_not_end_a_batch(folder, capsys, line):
+    (folder / "x.txt").write_text(f"{line}\ncite gim > gim.bib\n")
+    assert main(["batch", "x.txt"]) == 0
+    assert "commands  2" in capsys.readouterr().out and (folder / "gim.bib").read_text().startswith("@article")
