@@ -7,6 +7,7 @@ The whole log stays in the file under ``.snakemake/log`` that the last line name
 
 import logging
 import re
+import shlex
 import sys
 import time
 from collections import Counter, defaultdict
@@ -25,7 +26,8 @@ _NOISE = re.compile(
     r"Using workflow specific profile|Config file .* is extended|Building DAG|Assuming unrestricted shared|host: |"
     r"Using shell|Provided (cores|resources)|Rules claiming more|Conda environments: |Singularity containers: |"
     r"Select jobs|Updating job|Storing output|Shutting down|Exiting because|Elapsed time|Shell command|"
-    r"WorkflowError:\s+At least one job|RuleException:\s+CalledProcessError|Reasons:|This was a dry-run"
+    r"WorkflowError:\s+At least one job|RuleException:\s+CalledProcessError|Reasons:|This was a dry-run|"
+    r"Some jobs were triggered by provenance|Rules with provenance|\d+ jobs have (missing|outdated) provenance"
 )
 
 _REASONS = {
@@ -102,6 +104,8 @@ class LogHandler(LogHandlerBase):
             text = str(record.getMessage()).strip()
             if text.startswith("Complete log(s): "):
                 text = f"The log: {text.removeprefix('Complete log(s): ')}"
+            if "Directory cannot be locked" in text:
+                text = _unlock(sys.argv[1:])
             if text and not _NOISE.match(text):
                 yield text
 
@@ -179,6 +183,15 @@ class LogHandler(LogHandlerBase):
             self._stream.write(f"\r{bar}\x1b[K")
             self._stream.flush()
         self._bar = bar
+
+
+def _unlock(words: list[str]) -> str:
+    """Return what to do in a folder that another run has locked: the command has this one's configuration files."""
+    from gpukit.cli.workflow.config_file import named_files
+
+    files = [str(path) for path in named_files(words)]
+    command = shlex.join(["snakemake", "--unlock", *(["--configfile", *files] if files else [])])
+    return f"Another run works in this folder, or was killed there. Wait for it; or, if it was killed: {command}"
 
 
 def _why(reason: str) -> str:

@@ -225,6 +225,30 @@ def test_a_dry_run_says_each_step_and_why_in_a_line(tmp_path):
     ]
 
 
+def test_a_dry_run_gives_no_advice_about_reasons(tmp_path):
+    """Of a changed command, for which Snakemake advises to look at times alone, and to wipe what it knows."""
+    for command in ("cp {input} {output}", "cat {input} > {output}"):
+        (tmp_path / "Snakefile").write_text(STEPS % command)
+        words = [sys.executable, "-m", "snakemake", "--logger", "gpukit", "--cores", "1"]
+        said = subprocess.run([*words, "-n"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        subprocess.run(words, cwd=tmp_path, capture_output=True, timeout=120, check=True)
+    assert "second: 1 job, since its command changed" in said.stdout
+    assert "provenance" not in said.stdout + said.stderr and "--rerun-triggers" not in said.stdout + said.stderr
+
+
+def test_a_locked_folder_says_in_a_line_how_to_unlock_it(tmp_path):
+    (tmp_path / "Snakefile").write_text(STEPS % "cp {input} {output}")
+    (tmp_path / "my own.yaml").write_text("{}")
+    locks = tmp_path / ".snakemake/locks"
+    locks.mkdir(parents=True)
+    (locks / "0.output.lock").write_text("a.txt\nb.txt\n")
+    command = [sys.executable, "-m", "snakemake", "--logger", "gpukit", "--cores", "1", "--configfile", "my own.yaml"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    (line,) = [line for line in (done.stdout + done.stderr).splitlines() if "unlock" in line]
+    assert done.returncode == 1 and line.endswith("if it was killed: snakemake --unlock --configfile 'my own.yaml'")
+    assert "LockException" not in done.stdout + done.stderr
+
+
 def test_a_run_that_fails_says_which_job_and_why(tmp_path, capfd):
     (tmp_path / "Snakefile").write_text(STEPS % "echo 'no such luck' > {log}; exit 3")
     text = (tmp_path / "Snakefile").read_text().replace('output: "b.txt"', 'output: "b.txt"\n    log: "b.log"')

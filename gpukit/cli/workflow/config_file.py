@@ -30,7 +30,7 @@ def refuse_files(command_line: Sequence[str]) -> None:
         With the line, so that Snakemake adds nothing to it.
     """
     try:
-        files = list(_named_files(command_line))
+        files = list(named_files(command_line))
         for path in files:
             if path != files[0] and not path.exists():
                 raise InputError(
@@ -42,7 +42,7 @@ def refuse_files(command_line: Sequence[str]) -> None:
         sys.exit(f"config: {error}")
 
 
-def _named_files(command_line: Sequence[str]) -> Iterator[Path]:
+def named_files(command_line: Sequence[str]) -> Iterator[Path]:
     """Yield the files behind ``--configfile``, which takes several words."""
     within = False
     for word in command_line:
