@@ -8,7 +8,8 @@ from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
 from gpukit.cli.workflow.config_graphs import find_file, lacking
-from gpukit.cli.workflow.configuration import options_of, vertices_of
+from gpukit.cli.workflow.config_vertices import vertices_of
+from gpukit.cli.workflow.configuration import options_of
 from gpukit.cli.workflow.graph_sizes import size_of
 from gpukit.device.select import detect, package_problem
 
@@ -38,8 +39,8 @@ if PAPER == "kpar":  # a scale may ask for less; to ask again changes nothing
     config["kpar"]["baselines"] = SCALE["baselines"] or config["kpar"]["baselines"]
 REPEATS = range(SCALE.get("repeats", 1))
 OWN_SEEDS = {name: str(find_file(path, PLACES) or path) for name, path in config["seeds"].items()}
-METHODS = ["gim", *config["baselines"], *OWN_SEEDS]
-SIMULATORS = [*config["imgpu"]["modes"], *config["imgpu"]["baselines"], *OWN_SEEDS]
+METHODS = ["gim", *config["baselines"]]
+SIMULATORS = [*config["imgpu"]["modes"], *config["imgpu"]["baselines"]]
 
 
 def on(system):
@@ -120,6 +121,7 @@ wildcard_constraints:
     method="|".join(map(re.escape, dict.fromkeys([*METHODS, *SIMULATORS, *SCALE.get("measures", [])]))),
     shard="[0-9]+",
     part="[0-9]+",
+    own="|".join(map(re.escape, OWN_SEEDS)) or "-",
     k="[0-9]+",
     ranking="kpar|fora|fora-16|fora-cpu|topppr|monte-carlo",
     circle="comp|core|truss",

@@ -55,6 +55,41 @@ use rule evaluate_spread as evaluate_worlds with:
         "Spread of all seeds on {wildcards.graph} under independent cascade"
 
 
+# Each of the user's own by itself: a file that is wrong takes nothing else with it.
+if OWN_SEEDS:
+
+    use rule evaluate_spread as evaluate_own with:
+        input:
+            graph="<results>/graphs/{graph}.h5",
+            seeds=lambda wildcards: [OWN_SEEDS[wildcards.own]],
+            warm="<results>/warm-up/metrics.h5",
+            given=TARGET_FILES,
+        output:
+            metrics=["<results>/spread/{graph}/{model}/{own}.h5"],
+            records=["<results>/spread/{graph}/{model}/{own}.json"],
+        log:
+            "<logs>/spread/{graph}-{model}-{own}.log",
+        benchmark:
+            "<benchmarks>/spread/{graph}-{model}-{own}.tsv"
+        message:
+            "Spread of {wildcards.own} on {wildcards.graph} under {wildcards.model}"
+
+    use rule evaluate_own as evaluate_own_worlds with:
+        input:
+            graph="<results>/graphs/{graph}.h5",
+            seeds=lambda wildcards: [OWN_SEEDS[wildcards.own]],
+            warm="<results>/warm-up/metrics.h5",
+        output:
+            metrics=["<results>/spread/{graph}/worlds/{own}.h5"],
+            records=["<results>/spread/{graph}/worlds/{own}.json"],
+        log:
+            "<logs>/spread/{graph}-worlds-{own}.log",
+        benchmark:
+            "<benchmarks>/spread/{graph}-worlds-{own}.tsv"
+        message:
+            "Spread of {wildcards.own} on {wildcards.graph} under independent cascade"
+
+
 rule evaluate_warm_up:
     input:
         graph="<results>/warm-up/graph.h5",

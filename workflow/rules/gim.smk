@@ -18,7 +18,8 @@ if INSTANCES:
     TABLES["runs"] = by_label("<results>/runs/{}/gim-{}.json", INSTANCES)
     TABLES["seeds"] = by_label("<results>/seeds/{}/gim-{}.h5", INSTANCES)
     TABLES["spread"] = by_label(
-        "<results>/spread/{}/{}/{}.h5", [(*instance, method) for instance in INSTANCES for method in METHODS]
+        "<results>/spread/{}/{}/{}.h5",
+        [(*instance, method) for instance in INSTANCES for method in [*METHODS, *OWN_SEEDS]],
     )
     FIGURES["runtime"] = "<results>/figures/runtime.svg"
     FIGURES |= by_label("<results>/figures/spread-{}-{}.svg", INSTANCES, "spread/")

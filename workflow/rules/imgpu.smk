@@ -12,7 +12,7 @@ SWITCHED = [
 
 if SIMULATED:
     # What `gpukit imgpu` itself chooses, and the records that say how long it took; other seeds come from rules of gIM.
-    chosen_by = [(graph, method) for graph in SIMULATED for method in SIMULATORS]
+    chosen_by = [(graph, method) for graph in SIMULATED for method in [*SIMULATORS, *OWN_SEEDS]]
     CHOICES = by_label(
         "<results>/seeds/{}/{}",
         [one for one in chosen_by if one[1] not in ("gim", "degree", "degree-discount", "random", *OWN_SEEDS)],

@@ -51,10 +51,16 @@ def sharded_seeds(wildcards):
     return [f"<results>/seeds/{graph}/sharded-{model}.h5" for graph, model in INSTANCES]
 
 
+def sharded_rankings(wildcards):
+    """Return rankings of parts of the queries; raise WorkflowError where there are more parts than queries."""
+    count, asked = config["shards"]["count"], len(SOURCES) if isinstance(SOURCES, list) else SOURCES
+    if RANKED and isinstance(asked, int) and count > asked:
+        raise WorkflowError(f"shards.count is {count}, but kpar.sources has {asked} queries; lower shards.count")
+    return [f"<results>/kpar/{graph}/gathered-{k}.h5" for graph in RANKED for k in config["kpar"]["k"]]
+
+
 def seeds(wildcards, method, model=""):
     """Return the seed set that a method chose; gIM's choice depends on the diffusion model."""
-    if method in OWN_SEEDS:
-        return OWN_SEEDS[method]
     suffix = f"-{model or wildcards.model}" if method == "gim" else ""
     return f"<results>/seeds/{wildcards.graph}/{method}{suffix}.h5"
 

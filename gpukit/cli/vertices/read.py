@@ -187,8 +187,10 @@ def vertices_of(path: Path, lines: Sequence[int], ids: Sequence[Any], graph: "Gr
             unknown = graph.labels.find(ids) < 0
         else:
             unknown = ~np.isin(ids, graph.original(np.arange(graph.n)))
-        place = int(unknown.argmax())
+        place, *more = np.flatnonzero(unknown).tolist()
         hint = "" if place else f"; of a table the header calls the column {COLUMN}"
+        if more:
+            hint += f"; so it is in line {', '.join(str(lines[i]) for i in more[:9])}{', …' * (len(more) > 9)}"
         raise InputError(f"{path}, line {lines[place]}: {error}{hint}") from None
 
 
@@ -428,22 +430,34 @@ def read_sources(graph: "Graph", asked: Queries, seed: int, inputs: dict[str, st
     else:
         assert file is not None
         lines, sets = _read(file, read_once(file, "sources", inputs), graph)
-    ids = [vertex for one in sets for vertex, _ in one]
-    try:
-        if file is None:
-            vertices = graph.internal(ids).tolist()
-        else:
-            places = [line for line, one in zip(lines, sets, strict=True) for _ in one]
-            vertices = vertices_of(file, places, ids, graph).tolist()
-    except InputError as error:
-        # What becomes of commas in a name.
-        raise (error if graph.labels is None else InputError(f"{error}, {IN_QUOTES}")) from None
+    vertices = _starts(sets, graph, file, lines if file is not None else [])
     place, queries = 0, []
     for one in sets:
         weights = in_whole_numbers([weight for _, weight in one])
         queries.append(Sources.weighted(vertices[place : place + len(one)], weights))
         place += len(one)
     return Sources.joined(queries)
+
+
+def check_sources(path: Path, content: bytes, graph: "Graph") -> None:
+    """Check that a file of queries, with this content, names vertices of a graph; errors as :func:`read_sources`."""
+    lines, sets = _read(path, content, graph)
+    _starts(sets, graph, path, lines)
+
+
+def _starts(
+    sets: list[list[tuple[Any, Fraction]]], graph: "Graph", file: Path | None, lines: Sequence[int]
+) -> list[int]:
+    """Return the internal ids of the vertices that queries start at, those of a file by its lines."""
+    ids = [vertex for one in sets for vertex, _ in one]
+    try:
+        if file is None:
+            return graph.internal(ids).tolist()
+        places = [line for line, one in zip(lines, sets, strict=True) for _ in one]
+        return vertices_of(file, places, ids, graph).tolist()
+    except InputError as error:
+        # What becomes of commas in a name.
+        raise (error if graph.labels is None else InputError(f"{error}, {IN_QUOTES}")) from None
 
 
 def _read(path: Path, content: bytes, graph: "Graph") -> tuple[list[int], list[list[tuple[Any, Fraction]]]]:

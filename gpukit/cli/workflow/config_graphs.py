@@ -5,12 +5,15 @@ import shlex
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpukit.errors import InputError, UsageError
 from gpukit.files import missing
 from gpukit.parameters.graph import Text
 from gpukit.parameters.option import declared
+
+if TYPE_CHECKING:
+    from gpukit.graph.read.edgelist import EdgeList
 
 LOOKED_THROUGH = 64 << 20
 """Bytes of an edge list that is read to its end before any rule, about a second; of a longer one the start is."""
@@ -71,7 +74,7 @@ def check_origin(entry: dict[str, Any], places: Sequence[Path]) -> None:
             )
         if entry["undirected"] and not entry["real"]:
             raise InputError("undirected is for edge lists; say --undirected in generate, where the model has it")
-        _check_generator(entry["generate"])
+        check_generator(entry["generate"])
     elif entry["fetch"]:
         from gpukit.datasets import find_dataset, local_copy
 
@@ -116,7 +119,7 @@ def take_directions(entry: dict[str, Any], asked: bool | None) -> None:
     entry["undirected"] = dataset.undirected or bool(asked)
 
 
-def _check_generator(text: str) -> int:
+def check_generator(text: str) -> int:
     """Check the model and options of a generated graph; return how many vertices it has."""
     options = command_options("generate", ["graph", "generate"], words(text, "generate"))
     for name in GENERATE_OPTIONS & options.keys():
@@ -138,7 +141,19 @@ def check_weights(entry: dict[str, Any], config: dict[str, Any], places: Sequenc
             f"weights is none, but {spread[0]} needs edge probabilities; choose wc, const:P, "
             "trivalency, uniform:LO:HI or file"
         )
+    if "kpar" in systems and config["kpar"]["weighted"] and (weights_of_none := _no_weights(entry)):
+        raise InputError(
+            f"kpar.weighted is true, but {weights_of_none}, which is nothing of an edge; say weights: file, of counts "
+            "with scale: max, or kpar.weighted: false"
+        )
     _check_probabilities(entry, config, places)
+
+
+def _no_weights(entry: Mapping[str, Any]) -> str:
+    """Return the setting by which probabilities are no weights of edges, for a message; nothing if they are."""
+    if entry["scale"] == "in-sum":
+        return "scale is in-sum"
+    return "" if entry["weights"].startswith(("file", "trivalency", "uniform")) else f"weights is {entry['weights']}"
 
 
 def _check_probabilities(entry: dict[str, Any], config: dict[str, Any], places: Sequence[Path]) -> None:
@@ -183,7 +198,7 @@ def _check_probabilities(entry: dict[str, Any], config: dict[str, Any], places: 
 def vertices_in(entry: dict[str, Any], needed: int, places: Sequence[Path]) -> int | None:
     """Return the most vertices that a graph can have, or None where it has ``needed``, or nothing is known yet."""
     if entry["generate"]:
-        return _check_generator(entry["generate"])
+        return check_generator(entry["generate"])
     if entry["fetch"]:
         from gpukit.datasets.catalogue import find_dataset
 
@@ -227,13 +242,10 @@ def _listed(path: Path, needed: int, entry: Mapping[str, Any]) -> int | None:
     """
     import numpy as np
 
-    from gpukit.api.edges import read_options
-    from gpukit.graph.read.formats import read_edges
-
-    n, options = 0, read_options(_text(entry))
+    n = 0
     for limit in (1, None):
         try:
-            listed = read_edges(path, _highest(entry), options=options, limit=limit)
+            listed = read_listed(path, entry, limit)
         except UsageError:  # a file of another library tells nothing by its start
             if limit is None:
                 raise
@@ -245,6 +257,14 @@ def _listed(path: Path, needed: int, entry: Mapping[str, Any]) -> int | None:
         if listed.share == 1:
             break
     return n
+
+
+def read_listed(path: Path, entry: Mapping[str, Any], limit: int | None = None) -> "EdgeList":
+    """Return the edge list of an entry of ``graphs``, or blocks of its start; errors are those of ``read_edges``."""
+    from gpukit.api.edges import read_options
+    from gpukit.graph.read.formats import read_edges
+
+    return read_edges(path, _highest(entry), options=read_options(_text(entry)), limit=limit)
 
 
 @cache  # to read the catalogue takes longer than all other checks

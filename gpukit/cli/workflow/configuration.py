@@ -5,9 +5,7 @@ command for a shell.
 """
 
 import copy
-import csv
 import difflib
-import io
 import json
 import math
 import os
@@ -28,6 +26,7 @@ from gpukit.cli.workflow.config_graphs import (
     take_real,
     vertices_in,
 )
+from gpukit.cli.workflow.config_vertices import wrong_vertices
 from gpukit.errors import GpukitError, InputError
 from gpukit.parameters import diversity, gim, graph, imgpu, kpar, merit
 from gpukit.parameters.option import declared
@@ -99,6 +98,8 @@ def check_configuration(
                 f"{where}: two graphs have the same name, {twice}; names are file names, so each must be its own"
             )
     _check_questions(config, places, found)
+    files_there = not found.lines
+    sound = []
     for number, entry in enumerate(graphs):
         with found.at(f"{where}[{number}] ({entry['name']}): "):
             take_real(entry, wanted=config["data"] == "real")
@@ -107,12 +108,15 @@ def check_configuration(
             check_weights(entry, config, places)
             if not paper and sizes is None:
                 vertices_in(entry, ENOUGH, places)  # that the file can be read
-    found.end()
-    _fit_sizes(config, graphs, places, sizes)
+            sound.append((f"{where}[{number}] ({entry['name']}): ", entry))
+    # What is wrong with one graph hides nothing of the others.
+    _fit_sizes(config, [entry for _, entry in sound], places, sizes)
     _check_numbers(config, found)
-    for number, entry in enumerate(graphs):
-        with found.at(f"{where}[{number}] ({entry['name']}): "):
+    for place, entry in sound:
+        with found.at(place):
             _check_fit(entry, config, places)
+        if places and files_there and not paper:
+            found.lines += [f"{place}{line}" for line in wrong_vertices(entry, config, places)]
     found.end()
 
 
@@ -334,12 +338,3 @@ def options_of(config: Mapping[str, Any], section: str, *only: str) -> list[str]
     asked = config if section == "graphs" else config[section]
     known = [one for name, one in declared(PARAMS[section]).items() if one.option.workflow]
     return [word for one in known if not only or one.name in only for word in words_of(one, asked[one.name])]
-
-
-def vertices_of(value: Any) -> str:
-    """Return vertices of a configuration, one, a list, or a text as on the command line, as options take them."""
-    if not isinstance(value, list):
-        return str(value)
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(value)
-    return text.getvalue()
