@@ -235,8 +235,8 @@ class TextReader:
     def _skipping(self, fault: str) -> str:
         """Return what is said behind the error of a line: how to skip it, and how many were skipped before."""
         if self.bad:
-            most = spelled("skip_bad", self.dialect.options.skip_bad)
-            return f"; {counted(len(self.bad) + 1, 'bad line')} so far, more than {most} skips"
+            limit = spelled("skip_bad", self.dialect.options.skip_bad)
+            return f"; {counted(len(self.bad) + 1, 'bad line')} so far, more than {limit} skips"
         return "" if spelled("skip_bad") in fault else f"; {spelled('skip_bad')} N skips up to N bad lines"
 
     def _marked(self, line: int, found: re.Match[bytes]) -> bytes:
