@@ -28,8 +28,9 @@ if INSTANCES:
     ASIDE += [f"<results>/seeds/{graph}/{method}.h5" for graph, _ in INSTANCES for method in config["baselines"]]
 
 
-# The first run after an installation compiles the kernels: better a run that nobody times. Whatever the configuration
-# chooses from is run, so that a change of it does not outdate a warm-up, and with it all that comes after.
+# The first run after an installation compiles the kernels: better a run that nobody times. Every method that a
+# configuration chooses from is run, so that a change of it does not outdate a warm-up, and with it all that comes after.
+# The graph has weights by in-degree; on a CPU, weights from a file and weighted walks compile in the run that needs them.
 rule warm_up:
     input:
         graph="<results>/warm-up/graph.h5",
