@@ -1,11 +1,13 @@
 """The semantic comparison of two artifacts: by content, so compressed and plain files can be equal."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from gpukit.artifacts import store
+from gpukit.artifacts.artifact import Artifact
+from gpukit.artifacts.labels import NAMING, names_in
 from gpukit.artifacts.store import PathLike
 
 COMPARED = ("version", "seed", "params", "inputs", "attributes")
@@ -38,9 +40,16 @@ def diff(first: PathLike, second: PathLike, rtol: float = 0.0) -> list[str]:
     for path in sorted(a.arrays.keys() | b.arrays.keys()):
         if path not in a.arrays or path not in b.arrays:
             lines.append(f"dataset {path}: only in the {'first' if path in a.arrays else 'second'}")
-        elif line := _arrays(a.arrays[path], b.arrays[path], rtol):
+        elif line := _arrays(a.arrays[path], b.arrays[path], rtol, [_caller(one, path) for one in (a, b)]):
             lines.append(f"dataset {path}: {line}")
     return lines
+
+
+def _caller(artifact: Artifact, path: str) -> Callable[[Any], str]:
+    """Return what says an entry of a dataset to people: a vertex of a result by its name, if it has one."""
+    if path not in NAMING.get(artifact.kind, ()):
+        return str
+    return lambda number: str(*names_in(artifact, np.array([number])))
 
 
 def _values(place: str, a: Any, b: Any, rtol: float) -> Iterator[str]:
@@ -59,7 +68,7 @@ def _values(place: str, a: Any, b: Any, rtol: float) -> Iterator[str]:
         yield f"{place}: {a!r} and {b!r}"
 
 
-def _arrays(left: np.ndarray, right: np.ndarray, rtol: float) -> str:
+def _arrays(left: np.ndarray, right: np.ndarray, rtol: float, call: Sequence[Callable[[Any], str]]) -> str:
     if left.dtype != right.dtype:
         return f"type {left.dtype} and {right.dtype}"
     if left.shape != right.shape:
@@ -73,4 +82,5 @@ def _arrays(left: np.ndarray, right: np.ndarray, rtol: float) -> str:
         return ""
     place = np.unravel_index(int(np.argmin(same)), same.shape)
     index = ", ".join(str(int(i)) for i in place)
-    return f"{different} of {same.size} entries differ, first at [{index}]: {left[place]} and {right[place]}"
+    first = " and ".join(say(array[place]) for say, array in zip(call, (left, right), strict=True))
+    return f"{different} of {same.size} entries differ, first at [{index}]: {first}"

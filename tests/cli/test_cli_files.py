@@ -74,6 +74,19 @@ def test_diff_of_shapes_types_kinds_and_tolerance(
     assert lines(one, three) == ["dataset columns/x: shape (2,) and (1,)"]
 
 
+def test_diff_says_names_of_vertices(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    (tmp_path / "e.csv").write_text("source,target\nhub,ann\nhub,bob\nbob,cleo\n")
+    graph, one, two = (str(tmp_path / name) for name in ("g.h5", "one.h5", "two.h5"))
+    assert app.main(["graph", "import", str(tmp_path / "e.csv"), "--out", graph]) == 0
+    for name, out in (("hub", one), ("bob", two)):
+        assert app.main(["kpar", "truth", graph, "--source", name, "-k", "1", "--out", out]) == 0
+    capsys.readouterr()
+    assert app.main(["diff", one, two]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert "dataset nodes: 1 of 1 entries differ, first at [0]: ann and cleo" in lines
+    assert "dataset sources: 1 of 1 entries differ, first at [0]: hub and bob" in lines
+
+
 @needs_plugin
 def test_diff_ignores_how_arrays_are_stored(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     graph = Graph(np.array([0, 1, 1]), np.array([1], np.int32))
