@@ -135,6 +135,14 @@ def test_rrsets(folder, graph, exported, name, rounds):
             assert part["round"].tolist() == (own // graph.n + 1).tolist()
 
 
+def test_sets_that_are_left_out_are_told(folder, run, tmp_path):
+    found = read(folder / "rr-kept.h5").attributes
+    told = f"{found['count']} of the 30 sets drawn are listed, numbered from 0; those of a single vertex are left out"
+    for name, there in (("rr-kept.h5", True), ("rrsets.h5", False)):
+        code, _, err = run("export", folder / name, "--out", tmp_path / "sets.csv", "--force")
+        assert code == 0 and (told in err) == there and ("left out" in err) == there
+
+
 def test_pagerank_and_walks(folder, graph, exported, run):
     table = exported("pagerank.h5", "--graph", folder / "g.h5")
     assert texts(table.vertex) == texts(called(graph, range(N)))

@@ -166,7 +166,12 @@ def _graph_of(run: Run, artifact: "Artifact", path: Path, graph_file: Path | Non
 
 
 def _tell(artifact: "Artifact") -> None:
-    """Say what a table of edges does not show."""
+    """Say what a table of edges or of RR sets does not show."""
+    if "drawn" in artifact.attributes:
+        _log.info(
+            "%s of the %s sets drawn are listed, numbered from 0; those of a single vertex are left out",
+            f"{artifact.attributes['count']:,}", f"{artifact.attributes['drawn']:,}",
+        )  # fmt: skip
     if artifact.kind != "graph":
         return
     if artifact.attributes["undirected"]:
