@@ -160,6 +160,8 @@ def _finding(run: Row, curve: Curve) -> dict[str, Any]:
     found = rival_of(curve)
     spread, estimate = found["best"]["spread_vertices"], run["spread_estimate_vertices"]
     found |= {"share": spread / run["n_vertices"], "deviation": None}
+    own = [rival_of([curve[0], method]) for method in curve[1:] if method["method"] not in METHODS]
+    found["own"] = [one | {"gain": one["gain"] / one["point"]["spread_vertices"]} for one in own if one["rival"]]
     if found["rival"]:
         found["gain"] /= found["point"]["spread_vertices"]
     if found["best"]["k"] == run["k"] and not math.isnan(estimate):

@@ -260,6 +260,11 @@ def test_page_shows_seeds_of_ones_own_beside_the_methods(tables, tmp_path):
     cells = [re.findall(r"<td>(.*?)</td>", row) for row in body.split("</tr>")[:2]]
     assert cells[0][1].startswith("40.0") and cells[1][1] == "–"
     assert "50 % more than the best simple rule, mine" in " ".join(text.split())
+    assert "<p>50 % more than mine at 1 seed.</p>" in text
+    near = mine | {"spread_vertices": one["spread_vertices"] + 0.5}
+    write_table("spread", [row for row in spread if row["method"] != "mine"] + [near], tables["spread"])
+    assert "<p>No measurable difference from mine at 1 seed.</p>" in page(tables, tmp_path)
+    write_table("spread", [row for row in spread if row["method"] == "gim"] + [mine], tables["spread"])
     plot_spread(read_table("spread", tables["spread"]), "toy", "ic", str(tmp_path / "x.svg"))
     assert ">mine<" in (tmp_path / "x.svg").read_text()
 
