@@ -56,6 +56,7 @@ def bibtex(name: str, entry: dict[str, Any]) -> str:
         fields["year"] = entry["date-released"][:4]
     other = {"issue": "number", "repository-code": "url", "notes": "note"}
     fields |= {key: entry[name] for name, key in other.items() if name in entry}
+    fields |= {"pages": f"{entry['start']}--{entry['end']}"} if "start" in entry else {}
     kind = {"article": "article", "unpublished": "unpublished"}.get(entry["type"], "misc")
     lines = "".join(f"  {key} = {{{value}}},\n" for key, value in fields.items())
     return f"@{kind}{{{name},\n{lines}}}\n"

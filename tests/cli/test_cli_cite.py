@@ -33,6 +33,8 @@ def test_every_paper_is_an_entry(good, record):
         assert fields(good("cite", name)) == {name: found[name]}
         assert record("cite", name)["citations"] == {name: entry}
     assert found["kpar"]["author"].startswith("Shi, Jieming and Yang, Renchi and ") and found["kpar"]["number"] == "1"
+    assert [found["kpar"][name] for name in ("volume", "number", "pages")] == ["13", "1", "15--28"]
+    assert (found["imgpu"]["volume"], found["imgpu"]["number"]) == ("25", "1")
     assert found["gpukit"]["url"] == whole["repository-code"]
     assert (found["gpukit"]["version"], found["gpukit"]["year"]) == (__version__, whole["date-released"][:4])
 
