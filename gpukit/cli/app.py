@@ -174,6 +174,8 @@ def _root(
     """Graph algorithms on GPUs and CPUs: influence maximisation, personalised PageRank, structural diversity.
 
     Example: gpukit ask mails.csv --source ann --out answers
+
+    To read: gpukit workflow init DIR writes the pages on commands, files and Python into DIR/docs.
     """
     pending.again = verify
 

@@ -62,7 +62,10 @@ def test_it_carries_the_workflow_and_the_data_and_no_tests(wheel):
     wanted = {
         "Snakefile",
         "config/config.yaml",
+        "docs/artifacts.md",
+        "docs/command-line.md",
         "docs/numbers.md",
+        "docs/python.md",
         "profiles/default/profile.yaml",
         "workflow/rules/gim.smk",
     }

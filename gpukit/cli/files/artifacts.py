@@ -15,7 +15,10 @@ Files = Annotated[list[Path], argument("FILE", "Artifacts.")]
 
 @with_run()
 def inspect(run: Run, files: Files) -> None:
-    """Show what artifacts hold: header, attributes, datasets with types and shapes; of compiled kernels if they fit."""
+    """Show what artifacts hold: header, attributes, datasets with types and shapes; of compiled kernels if they fit.
+
+    What each means is in docs/artifacts.md, which `gpukit workflow init` writes.
+    """
     from gpukit.artifacts.describe import describe, tree
 
     found = [_kernels(path) if path.suffix == ".zip" else describe(path) for path in files]

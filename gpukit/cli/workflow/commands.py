@@ -30,6 +30,7 @@ PARTS = (
     "workflow/schemas/config.schema.json",
     "workflow/Snakefile",
     *(f"docs/{page}.md" for page in ("workflow", "configuration", "howto-rule", "howto-container", "howto-notebook")),
+    *(f"docs/{page}.md" for page in ("command-line", "python", "artifacts", "numbers")),
     "Snakefile",
 )
 """Files and folders of the workflow; the Snakefile last, so that a folder that has it has all."""
@@ -77,7 +78,7 @@ def init(
         ),
     ] = False,
 ) -> None:
-    """Write the workflow into a folder: rules, configurations, data, environments; `snakemake` runs it there."""
+    """Write the workflow into a folder: rules, configurations, data, documentation; `snakemake` runs it there."""
     with run.phase("write"):
         if update:
             renewed, kept = update_workflow(folder)
@@ -91,6 +92,7 @@ def init(
     install = "" if importlib.util.find_spec("snakemake") else "pip install 'gpukit[workflow]', then "
     following = f"{install}snakemake --cores all   (in that folder)"
     summary = {"workflow": f"{files} files in {folder}", "next": following}
+    summary |= {"to read": f"{folder / 'docs'}: workflow, configuration; command-line, python, artifacts, numbers"}
     run.finish({"folder": str(folder), "files": files}, summary)
 
 
@@ -169,7 +171,7 @@ def _write(folder: Path) -> int:
     pages = {page.name for page in (folder / "docs").iterdir()}
     for page in (folder / "docs").iterdir():
         text = page.read_text(encoding="utf-8")
-        page.write_text(re.sub(r"\]\(([^)#:\s]+)", lambda link: _leave(link, pages), text), encoding="utf-8")
+        page.write_text(re.sub(r"\]\((?!https?:)([^)#:\s]+)", lambda link: _leave(link, pages), text), encoding="utf-8")
     write_text(folder / "README.md", README)
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     made = {path.relative_to(folder).as_posix(): _digest(path) for path in paths}
