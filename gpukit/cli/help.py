@@ -8,8 +8,6 @@ from typing import Any
 import typer
 import typer.core
 
-from gpukit.cli.words import take_plain_words
-
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 """Of the root command; those below inherit them."""
 
@@ -19,10 +17,6 @@ class Command(typer.core.TyperCommand):
 
     def __init__(self, name: str | None, **more: Any) -> None:
         super().__init__(name, **more | {"rich_markup_mode": None})
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Return the parameters, which convert plain words without pydantic."""
-        return take_plain_words(super().get_params(ctx))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments and options, those of a panel in a section of its own."""
@@ -38,10 +32,6 @@ class Group(typer.core.TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Take no words for a question what there is."""
         return super().parse_args(ctx, args if args or ctx.resilient_parsing else ["--help"])
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Return the parameters, which convert plain words without pydantic."""
-        return take_plain_words(super().get_params(ctx))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write options, and every command with the first sentence of its help."""

@@ -482,3 +482,11 @@ def test_a_warning_of_a_library_is_one_line() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.stderr == "gpukit: warning: one two\n"
+
+
+def test_the_program_ends_as_its_command_does() -> None:
+    late = "import atexit; atexit.register(print, 'last', flush=True)"
+    command = [sys.executable, "-c", f"{late}; import sys; sys.argv = sys.argv[1:]; import gpukit.__main__"]
+    for word, code in (("--version", 0), ("--nonsense", 2)):
+        done = subprocess.run([*command, "gpukit", word], env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+        assert done.returncode == code and done.stdout.splitlines()[-1] == "last"
