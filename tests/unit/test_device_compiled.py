@@ -59,7 +59,7 @@ def answer(request, tmp_path):
         folder.mkdir(parents=True)
         (folder / "__init__.py").touch()
     shutil.copytree(ROOT / "device", tmp_path / "gpukit" / "device", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("__init__.py", "errors.py", "wording.py"):
+    for name in ("__init__.py", "errors.py", "portable.py", "wording.py"):
         shutil.copy(ROOT / name, tmp_path / "gpukit")
     (user / "step_cpu.py").write_text(USES)
     code = f"from gpukit.{user.name}.step_cpu import answer; print(answer(4), len(answer.stats.cache_hits))"
