@@ -2,8 +2,8 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from gpukit.device.select import Device, simulated
 
@@ -51,24 +51,6 @@ def marker(device: Device) -> Callable[[], Callable[[], float]] | None:
         return lambda: start + moment.since(first)
 
     return mark
-
-
-@contextmanager
-def profiled(device: Device) -> Iterator[None]:
-    """Profile the ``with`` body in a profiler that starts on request, such as ``ncu --profile-from-start off``.
-
-    Without a profiler, and on the CPU, this does nothing.
-    """
-    if device.kind == "cpu" or simulated():
-        yield
-        return
-    from gpukit.device.arrays import xp
-
-    xp.cuda.runtime.profilerStart()
-    try:
-        yield
-    finally:
-        xp.cuda.runtime.profilerStop()
 
 
 class PhaseTimer:

@@ -6,7 +6,9 @@ import pytest
 
 from gpukit.device import timing
 from gpukit.device.select import Device
-from gpukit.device.timing import PhaseTimer, profiled
+from gpukit.device.timing import PhaseTimer
+from gpukit.papers.bench import machine
+from gpukit.papers.bench.machine import profiled
 
 
 class Clock:
@@ -96,7 +98,7 @@ def test_a_profiler_is_shown_the_body_on_a_gpu_alone(monkeypatch: pytest.MonkeyP
     calls = []
     runtime = SimpleNamespace(profilerStart=lambda: calls.append("start"), profilerStop=lambda: calls.append("stop"))
     monkeypatch.setattr(arrays, "xp", SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
-    monkeypatch.setattr(timing, "simulated", lambda: False)
+    monkeypatch.setattr(machine, "simulated", lambda: False)
     with profiled(Device("cpu", "c", (), 1, "test")):
         calls.append("body")
     with pytest.raises(ValueError, match="cause"), profiled(Device("cuda", "g", (0,), 1, "test")):

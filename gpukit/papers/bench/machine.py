@@ -3,7 +3,8 @@
 import ast
 import hashlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from statistics import median
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gpukit.device.select import Device
+from gpukit.device.select import Device, simulated
 from gpukit.device.timing import PhaseTimer, marker, synchroniser
 
 COPY_BYTES = 1 << 30
@@ -25,6 +26,24 @@ ROOMS = {
     "diversity": ("diversity",),
 }
 """Rooms of the package whose kernels each system runs."""
+
+
+@contextmanager
+def profiled(device: Device) -> Iterator[None]:
+    """Profile the ``with`` body in a profiler that starts on request, such as ``ncu --profile-from-start off``.
+
+    Without a profiler, and on the CPU, this does nothing.
+    """
+    if device.kind == "cpu" or simulated():
+        yield
+        return
+    from gpukit.device.arrays import xp
+
+    xp.cuda.runtime.profilerStart()
+    try:
+        yield
+    finally:
+        xp.cuda.runtime.profilerStop()
 
 
 def kernels_of(room: str) -> str:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from gpukit.device.select import Device
-from gpukit.device.timing import PhaseTimer, marker, profiled, synchroniser
+from gpukit.device.timing import PhaseTimer, marker, synchroniser
 from gpukit.graph.csr import Graph
 from gpukit.merit import Params, Result, SimulatedWorld
 from gpukit.merit.problem import check
+from gpukit.papers.bench.machine import profiled
 from gpukit.papers.merit.baselines import METHODS, configure
 from gpukit.papers.merit.factory import Storage, sets_in, simulate
 
