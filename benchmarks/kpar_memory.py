@@ -99,6 +99,12 @@ def quantiles(seconds: list[float]) -> dict[str, float]:
     return {"median_ms": 1e3 * float(np.median(seconds)), "p99_ms": 1e3 * float(np.quantile(seconds, 0.99))}
 
 
+def both_quantiles(spent: list[dict[str, float]]) -> dict[str, Any]:
+    """Return :func:`quantiles` of the seconds passed, and of those of all cores."""
+    wall, cpu = ([one[name] for one in spent] for name in ("wall_s", "cpu_s"))
+    return {**quantiles(wall), "cpu": quantiles(cpu)}
+
+
 def words_like(generator: np.random.Generator, count: int) -> np.ndarray:
     """Return weights less one whose logarithms are normal, as those of counts and similarities."""
     return (np.minimum(generator.lognormal(0, 1, count) * 2**27, 2**32) - 1).clip(0).astype(np.uint32)
@@ -197,24 +203,30 @@ def small_graph() -> gk.Graph:
 
 
 def in_process(asked: argparse.Namespace) -> dict[str, Any]:
-    """Time queries after updates."""
+    """Time queries after updates, and again, when there is nothing to follow."""
     graph, generator = small_graph(), np.random.default_rng(1)
     index = gk.PageRankIndex(graph, weighted=True, updatable=True, threads=asked.threads, device="cpu")
-    updates, queries, names = [], [], graph.vertices
+    updates, queries, again, names = [], [], [], graph.vertices
     for _ in range(int(300 * asked.share) + 5):
         u, v, source = (names[int(place)] for place in generator.integers(len(names), size=3))
         if u == v:
             continue
         _, spent = timed(lambda u=u, v=v: index.add_edges([(u, v, 1.5)]))  # type: ignore[misc]
-        updates.append(spent["wall_s"])
-        _, spent = timed(lambda source=source: index.top_k(source, k=10))  # type: ignore[misc]
-        queries.append(spent["wall_s"])
-    sizes = {"n": graph.n, "m": graph.m}
-    return {**sizes, "update": quantiles(updates[5:]), "query_after": quantiles(queries[5:]), "right": True}
+        updates.append(spent)
+        for kept in (queries, again):
+            _, spent = timed(lambda source=source: index.top_k(source, k=10))  # type: ignore[misc]
+            kept.append(spent)
+    with tempfile.TemporaryDirectory() as folder:
+        index.save(Path(folder) / "I.h5")
+        anew = gk.load(Path(folder) / "I.h5", graph=index.graph)
+    same = all(anew.top_k(source, k=10) == index.top_k(source, k=10) for source in names[:20])
+    times = {"update": updates, "query_after": queries, "query_again": again}
+    found = {name: both_quantiles(spent[5:]) for name, spent in times.items()}
+    return {"n": graph.n, "m": graph.m, **found, "right": same}
 
 
 def over_http(asked: argparse.Namespace) -> dict[str, Any]:
-    """Time queries of 8 clients of a server whose graph changes ten times a second."""
+    """Time queries of 8 clients of a server whose graph changes ten times a second; before that, what costs nothing."""
     graph = small_graph()
     with tempfile.TemporaryDirectory() as folder:
         graph.save(f"{folder}/G.h5")
@@ -224,12 +236,11 @@ def over_http(asked: argparse.Namespace) -> dict[str, Any]:
         assert server.stderr is not None
         port = next(int(found[1]) for line in server.stderr if (found := re.search(r"http://127.0.0.1:(\d+)", line)))
         threading.Thread(target=server.stderr.read, daemon=True).start()
-        until = time.perf_counter() + max(2, 20 * asked.share)
-        spent: list[list[float]] = [[] for _ in range(8)]
-        failed: list[Any] = []
-        clients = [threading.Thread(target=client, args=(port, graph, one, until, failed)) for one in spent]
-        for one in clients:
-            one.start()
+        seconds, failed = max(2, 20 * asked.share), []
+        asking = ask_all(port, graph, seconds / 4, failed, "/health")
+        nothing = joined(asking)
+        asking = ask_all(port, graph, seconds, failed)
+        until = time.perf_counter() + seconds
         link, changed = http.client.HTTPConnection("127.0.0.1", port), []
         generator = np.random.default_rng(2)
         while time.perf_counter() < until:
@@ -239,25 +250,47 @@ def over_http(asked: argparse.Namespace) -> dict[str, Any]:
             changed.append(time.perf_counter() - began)
             failed += [answer] if "version" not in answer else []
             time.sleep(0.1)
-        for one in clients:
-            one.join()
+        queries = joined(asking)
         server.send_signal(signal.SIGTERM)
         server.wait()
-    queries = [second for one in spent for second in one]
-    rate = len(queries) / max(2, 20 * asked.share)
-    rates = {"clients": 8, "queries_per_s": rate, "query": quantiles(queries), "update": quantiles(changed)}
-    return {**rates, "failed": failed[:3], "right": not failed}
+    rates = {"clients": 8, "queries_per_s": len(queries) / seconds, "query": quantiles(queries)}
+    return {
+        **rates, "update": quantiles(changed), "health": quantiles(nothing), "failed": failed[:3], "right": not failed,
+    }  # fmt: skip
 
 
-def client(port: int, graph: gk.Graph, spent: list[float], until: float, failed: list[Any]) -> None:
+Asking = tuple[list[threading.Thread], list[list[float]]]
+
+
+def ask_all(port: int, graph: gk.Graph, seconds: float, failed: list[Any], path: str = "/v1/topk") -> Asking:
+    """Let 8 clients ask for so long."""
+    spent: list[list[float]] = [[] for _ in range(8)]
+    until = time.perf_counter() + seconds
+    clients = [threading.Thread(target=client, args=(port, graph, one, until, failed, path)) for one in spent]
+    for one in clients:
+        one.start()
+    return clients, spent
+
+
+def joined(asking: Asking) -> list[float]:
+    """Return the seconds of all requests, once the clients are done."""
+    for one in asking[0]:
+        one.join()
+    return [second for spent in asking[1] for second in spent]
+
+
+def client(port: int, graph: gk.Graph, spent: list[float], until: float, failed: list[Any], path: str) -> None:
     """Ask until the time is over."""
     link, generator, names = http.client.HTTPConnection("127.0.0.1", port), np.random.default_rng(), graph.vertices
     while time.perf_counter() < until:
         source = names[int(generator.integers(len(names)))]
         began = time.perf_counter()
-        answer = request(link, "POST", "/v1/topk", {"k": 10, "sources": [source]})
+        if path == "/health":
+            answer = request(link, "GET", path, {})
+        else:
+            answer = request(link, "POST", path, {"k": 10, "sources": [source]})
         spent.append(time.perf_counter() - began)
-        failed += [answer] if "results" not in answer else []
+        failed += [answer] if not answer.keys() & {"results", "status"} else []
 
 
 def request(link: http.client.HTTPConnection, method: str, path: str, body: Any) -> dict[str, Any]:
