@@ -1,1 +1,1 @@
-"""The command line: one module a command group; parse, read, call, write. The only place where all parts meet."""
+"""The command line: one module per group of commands. A command parses, reads, calls and writes; it joins all rooms."""

@@ -1,4 +1,4 @@
-"""The root command: lazy subcommands, and the one place where errors become exit codes."""
+"""The root command: it imports subcommands when they are used, and it alone turns errors into exit codes."""
 
 import atexit
 import gc

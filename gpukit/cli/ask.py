@@ -1,6 +1,6 @@
-"""``gpukit ask``: the four questions about a table or a graph in one command, and a page of the answers.
+"""``gpukit ask``: answer the four questions about a table or a graph in one command, and write a page of the answers.
 
-Each question is a command of gpukit, which the page shows, so that any answer can be had again with other options.
+Each question is a command of gpukit. The page shows these commands, so that users can repeat one with other options.
 """
 
 import importlib.util

@@ -1,4 +1,4 @@
-"""``gpukit batch``: several commands in one process, whose start costs more than many a command."""
+"""``gpukit batch``: run several commands in one process, since starting one takes longer than many commands."""
 
 import io
 import shlex

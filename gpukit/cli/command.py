@@ -1,14 +1,14 @@
-"""The decorator of commands: it declares what they have in common, and hands over a :class:`Run`.
+"""The decorator of commands: it declares the options that commands share, and passes a :class:`Run` to the command.
 
-A command is a function of a run, of its own options, and of groups of options: dataclasses whose fields are options, or
-the parameters of a system, as :mod:`gpukit.parameters` declares them. What Typer sees is a function of all of these
-options, one after another, and the common ones behind them:
+A command is a function of a run, of its own options, and of groups of options. A group is a dataclass whose fields are
+options, or the parameters of a system, as :mod:`gpukit.parameters` declares them. Typer sees a function of all these
+options, one after another, followed by the common options:
 
     @app.command("rank")
     @with_run("out", *DEVICE, "seed")
     def rank(run: Run, graph_file: GraphArgument, walk: Walk) -> None: ...
 
-So an option is declared in one place, and read where it is used.
+So an option is declared once, in the module that reads it.
 """
 
 import inspect

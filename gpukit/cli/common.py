@@ -1,4 +1,4 @@
-"""What every command shares: one run from its checks to its record, and how results are printed."""
+"""The code that all commands share: a run from its checks to its record, and the printing of results."""
 
 import codecs
 import json

@@ -1,4 +1,4 @@
-"""``gpukit doctor``: what is here, and whether each backend works."""
+"""``gpukit doctor``: list devices and versions, and test each backend."""
 
 import importlib.metadata
 import platform

@@ -1,4 +1,4 @@
-"""``--estimate``: what a command on a graph would take; nothing is run or written."""
+"""``--estimate``: predict the memory and time of a command on a graph, without running or writing anything."""
 
 from collections.abc import Mapping
 from typing import Any

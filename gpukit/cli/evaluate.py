@@ -1,4 +1,4 @@
-"""``gpukit evaluate``: check results by methods that share no code with what made them."""
+"""``gpukit evaluate``: check results by methods that share no code with the systems that computed them."""
 
 import hashlib
 import logging

@@ -1,6 +1,7 @@
-"""How help looks: plain text of the terminal's width, in which everything stands, in sections.
+"""The layout of help: plain text in sections, as wide as the terminal, which shows every option completely.
 
-Typer's own, drawn by rich, takes longer to import than all else that help needs, and cuts what does not fit a column.
+Typer's default layout uses rich. Importing rich takes longer than all other imports for help, and its columns cut
+texts.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""``gpukit imgpu``: greedy influence maximisation over Monte-Carlo worlds, and what vertices reach in them."""
+"""``gpukit imgpu``: greedy influence maximisation over Monte-Carlo worlds, and the reach of vertices in them."""
 
 from pathlib import Path
 from typing import Annotated, Any

@@ -1,9 +1,10 @@
-"""SIGINT and SIGTERM: the first ends a run, whatever it is doing, with one line and nothing unfinished.
+"""SIGINT and SIGTERM: the first signal stops a run at any point, with one line and without unfinished files.
 
-Python raises KeyboardInterrupt in whatever frame runs. Where that is a callback from compiled code (of ctypes, HDF5 or
-a weak reference, or a ``__del__``) it is thrown away, and code that catches everything does the same. So the interrupt
-is watched: while it is on its way it exists, and one that no longer does before the run has said why it ends is raised
-again. Compiled code tells Python of a signal only when it returns; after ``GRACE_S`` nobody waits for it any more.
+Python raises KeyboardInterrupt in whatever frame runs. If that is a callback from compiled code (of ctypes, HDF5 or a
+weak reference, or a ``__del__``), the exception is discarded. Code that catches every exception discards it, too. So
+this module watches the exception object. If the object is gone before the run has reported why it stops, the exception
+is raised again. Compiled code tells Python of a signal only when it returns; after ``GRACE_S`` the process stops
+waiting for it.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What the words that commands print mean: docs/numbers.md, which people read as a page and behind ``--explain``."""
+"""The meanings of the words that commands print, read from docs/numbers.md for ``--explain``."""
 
 import re
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,7 @@
-"""The options of more than one command: how each is written, what it says in the help, and groups of them.
+"""The options of more than one command: their spelling, their help, and groups of them.
 
-A group is a frozen dataclass whose fields are options; :func:`gpukit.cli.command.with_run` shows the fields to Typer
-and gives the command the whole. Parameters of systems are those of :mod:`gpukit.parameters`.
+A group is a frozen dataclass whose fields are options. :func:`gpukit.cli.command.with_run` shows the fields to Typer
+and passes the dataclass to the command. :mod:`gpukit.parameters` declares the parameters of systems.
 """
 
 from dataclasses import dataclass

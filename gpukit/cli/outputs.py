@@ -1,4 +1,4 @@
-"""What a command is about to write: checked before it does any work, for every command in one place."""
+"""Checks of output files before a command does any work, in one module for all commands."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping

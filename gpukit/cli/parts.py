@@ -1,4 +1,4 @@
-"""One answer in several files, each of an equal range of ids: what ``gather`` asks of them."""
+"""Answers that are split into several files, one per range of ids: the checks that ``gather`` makes of them."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""``gpukit warm-up``: the CPU's code of all commands is compiled ahead, as for an image that many start from."""
+"""``gpukit warm-up``: compile the CPU code of all commands in advance, for example for an image of many machines."""
 
 import logging
 import subprocess

@@ -1,4 +1,4 @@
-"""``gpukit diversity gather``: the vertices of most circles out of the answers of ranges of vertices."""
+"""``gpukit diversity gather``: join the answers of ranges of vertices into the vertices with the most circles."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""``gpukit inspect``, ``verify`` and ``diff``: any artifact, by what the layout table says of its kind."""
+"""``gpukit inspect``, ``verify`` and ``diff``: commands on any artifact, driven by the table of layouts."""
 
 from pathlib import Path
 from typing import Annotated, Any

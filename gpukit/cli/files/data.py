@@ -1,4 +1,4 @@
-"""``gpukit data``: the graphs of the papers, what is known of them and how to get them."""
+"""``gpukit data``: list the graphs of the papers, and fetch them."""
 
 import shlex
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""``gpukit export``: any artifact as a table."""
+"""``gpukit export``: write any artifact as a table."""
 
 import codecs
 import csv

@@ -1,4 +1,4 @@
-"""``gpukit gim``: influence maximisation, in one step or in shards, and simple seeds to compare with."""
+"""``gpukit gim``: influence maximisation, in one step or in shards, and seeds of simple methods to compare with."""
 
 from dataclasses import dataclass, replace
 from functools import partial

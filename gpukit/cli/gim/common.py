@@ -1,4 +1,4 @@
-"""What the commands of ``gpukit gim`` share: what is refused, and how a result is shown."""
+"""The code that the commands of ``gpukit gim`` share: checks of options, and the display of a result."""
 
 from typing import TYPE_CHECKING, Any
 

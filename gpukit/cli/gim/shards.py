@@ -1,4 +1,4 @@
-"""``gpukit gim sample`` and ``select``: one collection of RR sets in several files, and seeds out of them."""
+"""``gpukit gim sample`` and ``select``: draw a collection of RR sets in several files, and choose seeds from these."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

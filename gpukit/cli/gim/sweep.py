@@ -1,4 +1,4 @@
-"""``gpukit gim run --weights A,B,…``: seeds under several edge probabilities, and what each set reaches under each."""
+"""``gpukit gim run --weights A,B,…``: choose seeds under several edge probabilities, and compare their spreads."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""``gpukit graph``: edge lists and random graphs into graph artifacts, and what such a file holds."""
+"""``gpukit graph``: import edge lists, generate random graphs, and describe graph files."""
 
 from dataclasses import replace
 from pathlib import Path

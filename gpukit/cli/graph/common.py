@@ -1,4 +1,4 @@
-"""What ``graph import`` and ``graph generate`` share: writing the artifact, and the record of a graph."""
+"""The code that ``graph import`` and ``graph generate`` share: writing the artifact, and the record of a graph."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any

@@ -1,6 +1,6 @@
-"""Whether an edge list is the one that a graph was made of.
+"""Test whether a graph was made from a given edge list.
 
-Snakemake compares times alone, and what is unpacked or copied may be older than the file that it replaces.
+Snakemake compares only times, and an unpacked or copied file may be older than the file that it replaces.
 """
 
 import hashlib

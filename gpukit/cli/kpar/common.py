@@ -1,4 +1,4 @@
-"""What the commands of ``gpukit kpar`` share: how queries are read, and answers written and printed."""
+"""The code that the commands of ``gpukit kpar`` share: reading queries, and writing and printing answers."""
 
 from collections.abc import Callable
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""``gpukit kpar query`` without an index: a first answer in one command."""
+"""``gpukit kpar query`` without an index: one command for a first answer."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""``gpukit kpar all``: the answers of every vertex, as a table of edges."""
+"""``gpukit kpar all``: query from every vertex, and write the answers as a table of edges."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""``gpukit kpar gather``: the answers of all queries out of those of parts of them."""
+"""``gpukit kpar gather``: join the answers of parts of the queries into the answers of all queries."""
 
 from gpukit.cli.command import with_run
 from gpukit.cli.common import Run

@@ -1,4 +1,4 @@
-"""``gpukit kpar serve``: an index that stays open, asked over HTTP."""
+"""``gpukit kpar serve``: keep an index open and answer queries over HTTP."""
 
 import gc
 import logging

@@ -1,7 +1,7 @@
-"""The HTTP side of ``gpukit kpar serve``: requests in, answers of an engine out, every error one line of JSON.
+"""The HTTP side of ``gpukit kpar serve``: parse requests, call the engine, and report each error as a line of JSON.
 
-``POST /v1/topk`` asks; ``POST``, ``PATCH`` and ``DELETE /v1/edges`` change the graph; ``GET /health`` and ``GET
-/metrics`` (Prometheus) tell how the server is: docs/serve.md.
+``POST /v1/topk`` asks a query; ``POST``, ``PATCH`` and ``DELETE /v1/edges`` change the graph; ``GET /health`` and ``GET
+/metrics`` (Prometheus) report the state of the server. See docs/serve.md.
 """
 
 import asyncio

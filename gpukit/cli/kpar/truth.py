@@ -1,4 +1,4 @@
-"""``gpukit kpar truth``: exact answers."""
+"""``gpukit kpar truth``: compute exact answers."""
 
 from typing import Annotated
 

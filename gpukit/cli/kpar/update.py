@@ -1,4 +1,4 @@
-"""``gpukit kpar update``: the edges and vertices of a graph change, and its index follows."""
+"""``gpukit kpar update``: change edges and vertices of a graph, and update its index."""
 
 from dataclasses import dataclass, fields
 from pathlib import Path

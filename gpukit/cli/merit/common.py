@@ -1,4 +1,4 @@
-"""What the commands of ``gpukit merit`` share: what they ask for is read and checked."""
+"""The code that the commands of ``gpukit merit`` share: reading and checking their inputs."""
 
 import os.path
 from pathlib import Path

@@ -1,1 +1,1 @@
-"""Vertices that people name, on the command line or in files."""
+"""Vertices that users name, on the command line or in files."""

@@ -1,4 +1,4 @@
-"""Lists of names on the command line: which names hold a comma, where that can be told, and which names were meant."""
+"""Lists of names on the command line: names that contain commas, and suggestions for unknown names."""
 
 from typing import TYPE_CHECKING
 

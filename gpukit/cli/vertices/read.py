@@ -1,9 +1,9 @@
-"""Vertices and numbers that people name: on the command line, or in files that are read once and told by their digest.
+"""Vertices and numbers that users give on the command line or in files. Each file is read once and has a digest.
 
-Every file that names vertices is text in UTF-8 with lines that end with LF or CR LF; ``#`` starts a comment, and words
-stand between blanks, tabs or commas. Vertices of a graph with labels are named by these: blanks belong to them, commas
-stand between them, quotes are as in CSV, and a comment has a line of its own. Where a vertex stands alone in a line the
-file may be a table, too (:mod:`gpukit.cli.vertices.tables`).
+A file of vertices is text in UTF-8 with lines that end with LF or CR LF. ``#`` starts a comment, and blanks, tabs or
+commas separate words. If the graph has labels, these name its vertices: a label may contain blanks, commas separate
+labels, quotes work as in CSV, and a comment needs a separate line. If each line has one vertex, the file may also be a
+table (:mod:`gpukit.cli.vertices.tables`).
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Tables as files of vertices: those of ``gpukit export``, and others with a header; the column ``vertex`` counts."""
+"""Tables as files of vertices: tables of ``gpukit export``, or others with a header; the column ``vertex`` is read."""
 
 import csv
 import io

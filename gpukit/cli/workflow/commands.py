@@ -1,4 +1,4 @@
-"""``gpukit workflow``: the Snakemake workflow in a folder of its own, without a checkout."""
+"""``gpukit workflow``: write the Snakemake workflow into a folder, without a checkout."""
 
 import hashlib
 import importlib.util

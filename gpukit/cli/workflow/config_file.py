@@ -1,7 +1,7 @@
-"""Configuration files of the workflow, looked at before Snakemake reads them: it expands what they repeat, without end.
+"""Check configuration files of the workflow before Snakemake reads them, because it expands aliases without a limit.
 
-Snakemake reads the files of ``--configfile`` before any rule, and ends in a traceback where that fails. The default
-profile (``profiles/default``) therefore calls :func:`refuse_files`, and the Snakefile looks at the files once more.
+Snakemake reads the files of ``--configfile`` before any rule, and prints a traceback if this fails. Therefore the
+default profile (``profiles/default``) calls :func:`refuse_files`, and the Snakefile checks the files once more.
 """
 
 import json

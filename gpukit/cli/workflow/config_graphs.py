@@ -1,4 +1,4 @@
-"""Where the graphs of a configuration come from, and what their edge lists show before any rule runs."""
+"""The graphs of a configuration: their sources, and checks of their edge lists before any rule runs."""
 
 import re
 import shlex

@@ -1,7 +1,7 @@
-"""What the workflow asks of its configuration before any rule: the schema, and what the commands would refuse.
+"""Check a configuration of the workflow before any rule runs: by the schema, and by the checks of the commands.
 
-Whatever can be known without a graph is refused here, in one line that names the key; nothing in a configuration is a
-command for a shell.
+Every mistake that can be found without a graph is reported here in one line that names the key. No value of a
+configuration is executed by a shell.
 """
 
 import copy

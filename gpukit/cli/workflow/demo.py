@@ -1,4 +1,4 @@
-"""``gpukit demo``: the workflow on the graphs that ship with gpukit, without a checkout."""
+"""``gpukit demo``: run the workflow on the graphs that ship with gpukit, without a checkout."""
 
 import importlib.util
 import logging

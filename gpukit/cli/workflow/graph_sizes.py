@@ -1,4 +1,4 @@
-"""How large the graphs of a configuration are, as far as that is known before they are there, and what they take."""
+"""Sizes of the graphs of a configuration before they exist, if known, and the memory and disk that they need."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""``gpukit report``: tables, figures and the page of the workflow."""
+"""``gpukit report``: make the tables, figures and page of the workflow."""
 
 import json
 from collections.abc import Callable

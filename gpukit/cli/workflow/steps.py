@@ -1,4 +1,4 @@
-"""Commands that make up a longer piece of work in a folder, one after another; what is there and current is kept."""
+"""Run the commands of a longer task in a folder, one after another; current outputs are kept."""
 
 import hashlib
 import json
