@@ -8,6 +8,9 @@ from typing import Any, TypeVar, get_args
 from gpukit.api.session import WHERE
 from gpukit.parameters.option import Parameters, declared
 
+COLUMNS = "; name columns by source, target and weight"
+"""What is meant by the command line's ``--columns``."""
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -32,7 +35,8 @@ def keywords(params: type[Parameters] | None = None, **usual: Any) -> Callable[[
         @wraps(function)
         def called(*given: Any, **options: Any) -> Any:
             for name in options.keys() - signature.parameters.keys() - further.keys():
-                raise TypeError(f"{function.__qualname__}() got an unexpected keyword argument {name!r}")
+                hint = COLUMNS if name == "columns" and "weight" in signature.parameters else ""
+                raise TypeError(f"{function.__qualname__}() got an unexpected keyword argument {name!r}{hint}")
             return function(*given, **defaults | options)
 
         called.__signature__ = signature.replace(parameters=[*written, *further.values()])  # type: ignore[attr-defined]

@@ -242,3 +242,10 @@ def test_pyarrow_is_asked_for_where_nothing_else_can_read(monkeypatch: pytest.Mo
     for ask in (lambda: gk.from_arrow(table), lambda: gk.from_edges(column, [1])):
         with pytest.raises(UsageError, match=r"a Foreign is read by the package pyarrow; install gpukit\[parquet\]"):
             ask()
+
+
+def test_the_option_of_the_command_line_names_the_arguments():
+    with pytest.raises(TypeError, match=r"keyword argument 'columns'; name columns by source, target and weight$"):
+        gk.read_edges("x.csv", columns="from,to,count")
+    with pytest.raises(TypeError, match="keyword argument 'column'$"):
+        gk.read_edges("x.csv", column="from")

@@ -316,7 +316,7 @@ def test_the_page_ranks_no_method_by_speed(folder, tables, figures):
     assert not re.search("fastest|quickest|faster than|times as fast", text)
     assert "Which is faster stays open: that takes repeated runs on an idle machine." in text
     assert "of the places are right, at " in text and "ms a query; the power method, which is exact, took " in text
-    assert "without files, loading of code, and preparing the index" in text
+    assert "over 4 sources, of the queries alone: without files, loading of code, and preparing the index." in text
 
 
 def test_the_time_of_the_truth_is_without_loading_code(folder):
