@@ -1,6 +1,6 @@
 """Costs of seeds (Costs) and the record of a campaign (Round, Result)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 
@@ -98,7 +98,7 @@ def check(graph: Graph, params: Params) -> Costs:
         )
     if params.model == "lt":
         check_lt(graph)
-    return Costs(values.astype(np.int64), costs.unit, costs.scheme)
+    return replace(costs, values=values.astype(np.int64))
 
 
 @dataclass(frozen=True, eq=False)

@@ -186,7 +186,7 @@ VALUES = [
     (of(format="gexf2"), "format is 'gexf2'; "),
     (of(edges="bad.txt", skip_bad=1), None),
     (of(edges="names.csv", fold_case=True, strip=True), None),
-    ({"gim": {"include": 7, "exclude": [8, "nine"]}}, None),
+    ({"gim": {"include": 7, "exclude": [8, "nine"]}}, "gim.exclude: 'nine' is neither a vertex id nor a file"),
     ({"gim": {"include": [7, 0.5]}}, "gim.include[1]: 0.5 is not of type 'string', 'integer'"),
     ({"gim": {"targets": "gone.txt"}}, "gim.targets: there is no file 'gone.txt'"),
     ({"gim": {"targets": "few.txt"}}, None),
@@ -202,7 +202,8 @@ VALUES = [
     ({"kpar": {"sources": "few.txt"}}, None),
     ({"kpar": {"sources": "gone.txt"}}, "kpar.sources: there is no file 'gone.txt'"),
     ({"kpar": {"sources": 0}}, "kpar.sources: 0 is less than"),
-    ({"seeds": {"mine": "few.txt"}}, None),
+    ({"seeds": {"mine": "list.txt"}}, None),
+    ({"seeds": {"mine": "few.txt"}}, "few.txt, line 1: 2 columns, 1 are needed"),
     ({"seeds": {"mine": "gone.txt"}}, "seeds.mine: there is no file 'gone.txt'; name a file that is there"),
     ({"seeds": {"mine": "g{1}.csv"}}, "g{1}.csv', but Snakemake puts something else for what is in braces"),
     ({"seeds": {"mine": "a\nb.txt"}}, "seeds.mine: it is 'a\\nb.txt', with control characters; rename the file"),
@@ -360,6 +361,7 @@ def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("odd")
     (path / "x.txt").write_text("".join(f"{v} {v + 1}\n" for v in range(1200)))
     (path / "few.txt").write_text("1 2\n2 3\n")
+    (path / "list.txt").write_text("3\n7\n")
     (path / "names.csv").write_text("from;to\n" + "".join(f"ann {v};bob\n" for v in range(48)))
     (path / "few.mtx").write_text("%%MatrixMarket matrix coordinate pattern general\n49 49 1\n1 2\n")
     (path / "late.txt").write_text("7 8\n" * 400_000 + "".join(f"{v} {v + 1}\n" for v in range(48)))

@@ -66,6 +66,7 @@ MEASURES = {
     },
 }
 MEASURE = {"command": "papers bench diversity --methods extract --repeat 3", "items": ["table-4"]}
+OWN = {"evaluate_own", "evaluate_own_worlds"}
 CONFIGURATIONS = {"demo": DEMO, "cells": CELLS, "measures": MEASURES}
 
 NAMED = {"name": "tiny", "edges": "named.txt", "undirected": True, "weights": "file", "models": ["ic", "lt"]}
@@ -86,7 +87,7 @@ EXPECTED = {
     "Config.cuda_env": ("demo", "cuda_env", "cuda12", set()),
     "Config.graphs": ("demo", "graphs", [*DEMO["graphs"], {"name": "more", "edges": "other.txt"}], {"import_graph"}),
     "Config.baselines": ("demo", "baselines", ["degree"], {"evaluate_spread"}),
-    "Config.seeds": ("demo", "seeds", {"mine": "told.txt"}, {"evaluate_spread", "evaluate_worlds"}),
+    "Config.seeds": ("demo", "seeds", {"mine": "list.txt"}, {"evaluate_spread", "evaluate_worlds"} | OWN),
     "Config.paper": ("cells", "paper", "", {"import_graph"} | WARM_UPS - {"warm_up", "evaluate_warm_up"}),
     "Config.scale": ("cells", "scale", "small", {"generate_graph"}),
     "Config.data": ("cells", "data", "real", {"fetch_graph"}),
@@ -125,7 +126,7 @@ EXPECTED = {
     "Gim.min_sets": ("demo", "gim.min_sets", 1, {"gim_run"}),
     "Gim.sampler": ("demo", "gim.sampler", "scan", {"gim_run", "gim_sample"}),
     "Gim.include": ("demo", "gim.include", [0, 4], {"gim_run"}),
-    "Gim.exclude": ("demo", "gim.exclude", "told.txt", {"gim_run"}),
+    "Gim.exclude": ("demo", "gim.exclude", "list.txt", {"gim_run"}),
     "Gim.targets": ("demo", "gim.targets", "told.txt", {"gim_run"}),
     "Gim.costs": ("demo", "gim", {"k": 3, "costs": "told.txt", "budget": 5}, {"gim_run", "evaluate_worlds"}),
     "Gim.budget": ("demo", "gim.budget", 5, {"gim_run", "evaluate_worlds"}),
@@ -192,8 +193,10 @@ class Folder:
 
     def __init__(self, path, config):
         self.path, self.config = path, config
-        for name in ("tiny.txt", "other.txt", "told.txt"):
+        for name in ("tiny.txt", "other.txt"):
             (path / name).write_text("".join(f"{v} {v + 1} 0.5\n" for v in range(20)))
+        (path / "told.txt").write_text("".join(f"{v} 0.5\n" for v in range(20)))
+        (path / "list.txt").write_text("19\n20\n")
         (path / "named.txt").write_text("".join(f"a{v} a{v + 1} 0.5\n" for v in range(20)))
         _, outputs, _ = self.plan(config)
         for output in outputs:

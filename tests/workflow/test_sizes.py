@@ -98,7 +98,8 @@ def test_sizes_fit_the_graphs_that_a_system_works_on(folder):
     mixed = [*config["graphs"], small[0] | {"systems": ["kpar"]}]
     assert sizes(graphs=mixed) == usual | {"kpar.k": [10]}
     assert sizes(graphs=small, gim={"k": 7})["evaluate.prefixes"] == [1, 5, 7]
-    assert sizes(seeds={"mine": "few.txt"})["evaluate.prefixes"] == [2, 5, 10, 20, 30, 40, 50]
+    (folder / "mine.txt").write_text("30\n3\n")  # vertices of all graphs
+    assert sizes(seeds={"mine": "mine.txt"})["evaluate.prefixes"] == [2, 5, 10, 20, 30, 40, 50]
 
 
 def test_a_job_of_another_machine_gets_the_sizes(folder, monkeypatch):
