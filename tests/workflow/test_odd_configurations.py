@@ -189,9 +189,10 @@ VALUES = [
     ({"gim": {"include": 7, "exclude": [8, "nine"]}}, "gim.exclude: 'nine' is neither a vertex id nor a file"),
     ({"gim": {"include": [7, 0.5]}}, "gim.include[1]: 0.5 is not of type 'string', 'integer'"),
     ({"gim": {"targets": "gone.txt"}}, "gim.targets: there is no file 'gone.txt'"),
-    ({"gim": {"targets": "few.txt"}}, None),
+    ({"gim": {"targets": "told.txt"}}, None),
+    ({"gim": {"targets": "few.txt"}}, "gim.targets: "),
     ({"gim": {"costs": "few.txt"}}, "gim: costs are for seeds within a budget; give budget instead of k"),
-    ({"gim": {"costs": "few.txt", "budget": 7.5}}, None),
+    ({"gim": {"costs": "told.txt", "budget": 7.5}}, None),
     ({"gim": {"k": 50, "budget": 7}}, None),
     ({"gim": {"budget": 0}}, "gim.budget: 0 is less than or equal to the minimum of 0"),
     ({"merit": {"costs": "uniform"}}, None),
@@ -199,7 +200,7 @@ VALUES = [
     ({"kpar": {"sources": [7, "8:0.5,9:0.5"]}}, None),
     ({"kpar": {"sources": []}}, "kpar.sources: [] should be non-empty"),
     ({"kpar": {"sources": ["7\n8"]}}, "kpar.sources: '7\\n8' is no vertex, and no set ID:WEIGHT,ID:WEIGHT"),
-    ({"kpar": {"sources": "few.txt"}}, None),
+    ({"kpar": {"sources": "list.txt"}}, None),
     ({"kpar": {"sources": "gone.txt"}}, "kpar.sources: there is no file 'gone.txt'"),
     ({"kpar": {"sources": 0}}, "kpar.sources: 0 is less than"),
     ({"seeds": {"mine": "list.txt"}}, None),
@@ -361,7 +362,8 @@ def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("odd")
     (path / "x.txt").write_text("".join(f"{v} {v + 1}\n" for v in range(1200)))
     (path / "few.txt").write_text("1 2\n2 3\n")
-    (path / "list.txt").write_text("3\n7\n")
+    (path / "list.txt").write_text("3\n7\n")  # vertices of every graph of the demo
+    (path / "told.txt").write_text("3 2\n7 3\n")
     (path / "names.csv").write_text("from;to\n" + "".join(f"ann {v};bob\n" for v in range(48)))
     (path / "few.mtx").write_text("%%MatrixMarket matrix coordinate pattern general\n49 49 1\n1 2\n")
     (path / "late.txt").write_text("7 8\n" * 400_000 + "".join(f"{v} {v + 1}\n" for v in range(48)))
