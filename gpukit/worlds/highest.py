@@ -1,5 +1,7 @@
 """The highest of many values, without sorting all of them."""
 
+from typing import Any
+
 import numpy as np
 
 from gpukit.device.compiled import njit
@@ -18,7 +20,7 @@ def highest(values: np.ndarray, count: int) -> np.ndarray:
     return places[np.argsort(-values[places], kind="stable")[:count]]
 
 
-def _least(values: np.ndarray, count: int) -> np.generic:
+def _least(values: np.ndarray, count: int) -> Any:
     return np.partition(values, len(values) - count)[len(values) - count]
 
 
