@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpukit.errors import UsageError
 from gpukit.graph.csr import Graph
 from gpukit.graph.probabilities import edge_weights
 
@@ -255,7 +256,7 @@ def judge(
 
 
 def judge_all(truths: Iterator[np.ndarray], every: Sequence[Answers]) -> list[Quality]:
-    """Compare several answers to the same queries, one at least, with the truth, which is computed once.
+    """Compare several answers to the same queries with the truth, which is computed once.
 
     Parameters
     ----------
@@ -272,6 +273,8 @@ def judge_all(truths: Iterator[np.ndarray], every: Sequence[Answers]) -> list[Qu
     UsageError
         If there is no query.
     """
+    if any(len(answers.offsets) < 2 for answers in every):
+        raise UsageError("there are no answers to judge; give at least one query")
     longest = max(answers.k for answers in every)
     judged = []
     for q, truth in enumerate(truths):

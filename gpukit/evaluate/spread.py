@@ -240,10 +240,13 @@ def forward_rounds(
 
 
 def _vertices(graph: Graph, seeds: Sequence[int] | np.ndarray) -> np.ndarray:
-    """Return seeds as int32; raises UsageError if there are none, or one is given twice."""
+    """Return checked seeds as int32."""
     vertices = np.asarray(seeds)
-    if not len(vertices):
-        raise UsageError("the seed set is empty; give at least one vertex")
+    if vertices.ndim != 1 or vertices.size == 0 or not np.issubdtype(vertices.dtype, np.integer):
+        raise UsageError("the seed set is empty or not a list of whole numbers; give at least one vertex")
+    outside = vertices[(vertices < 0) | (vertices >= graph.n)]
+    if outside.size:
+        raise UsageError(f"seed {outside[0]} is not in [0, {graph.n}), the internal ids of the graph")
     distinct, counts = np.unique(vertices, return_counts=True)
     if len(distinct) < len(vertices):
         again = graph.original(distinct[counts > 1][0])
@@ -262,14 +265,20 @@ def _estimates(
     targets: np.ndarray | None,
     progress: Progress | None,
 ) -> list[SpreadEstimate]:
-    """Check the graph and the targets, run on the device, and return one estimate per stage."""
+    """Check the remaining arguments, run on the device, and return one estimate per stage."""
+    if model not in ("ic", "lt"):
+        raise UsageError(f"model {model!r} is neither ic nor lt")
+    if not isinstance(runs, Until) and not 2 <= runs < 1 << 31:
+        raise UsageError(f"{runs} runs are not in [2, 2**31); the standard error needs two")
+    if not 0 <= seed < 1 << 64:
+        raise UsageError(f"seed {seed} is not in [0, 2**64)")
     if model == "lt":
         check_lt(graph)
     weights = np.empty(0, np.int64)
     if targets is not None:
         weights = np.ascontiguousarray(targets, dtype=np.int64)
-        if sum(weights.tolist()) >= 1 << 63:
-            raise UsageError("targets have a sum of 2**63 or more; give smaller ones, or fewer decimals")
+        if weights.shape != (graph.n,) or (graph.n and weights.min() < 0) or sum(weights.tolist()) >= 1 << 63:
+            raise UsageError(f"targets are not {graph.n} whole numbers >= 0 with a sum below 2**63")
     plan = Plan(
         graph,
         model,

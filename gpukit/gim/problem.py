@@ -1,6 +1,6 @@
 """The checked problem of influence maximisation (Problem), and its answer (Result)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 from functools import cached_property
@@ -162,7 +162,7 @@ def validate(graph: Graph, params: Params) -> Problem:
     n = graph.n
     check_limits(params.k, params.budget, params.costs)
     params.check_fit(n)
-    forced, exclude = (np.asarray(one, np.int32).reshape(-1) for one in (params.include, params.exclude))
+    forced, exclude = _vertices(params.include, n, "include"), _vertices(params.exclude, n, "exclude")
     both = np.intersect1d(forced, exclude)
     if len(both):
         raise UsageError(f"vertex {graph.original(both[0])} is both to include and to exclude; choose one")
@@ -174,10 +174,11 @@ def validate(graph: Graph, params: Params) -> Problem:
     weights = None
     if params.root_weights is not None:
         weights = np.asarray(params.root_weights)
-        if not weights.any():
+        good = weights.shape == (n,) and weights.dtype.kind in "iu" and weights.min() >= 0
+        if good and not weights.any():
             raise UsageError("the targets count 0 together; give one of them more")
-        if sum(weights.tolist()) >= 2**63:
-            raise UsageError("root weights must have a sum below 2^63; give smaller ones, or fewer decimals")
+        if not good or sum(weights.tolist()) >= 2**63:
+            raise UsageError(f"root weights must be {n} whole numbers >= 0 with a sum below 2^63")
     nothing = Known(Decimal(n if weights is None else int(weights.sum())), None, weights)
     if params.k is not None:
         if len(forced) > params.k:
@@ -186,6 +187,8 @@ def validate(graph: Graph, params: Params) -> Problem:
             raise UsageError(f"k is {params.k}, but only {n - len(exclude)} vertices are not excluded; lower k")
         return Problem(graph, params, forced, blocked, weights, None, params.k, nothing)
     costs = np.ones(n, np.int64) if params.costs is None else np.asarray(params.costs)
+    if costs.shape != (n,) or costs.dtype.kind not in "iu" or costs.min() < 1 or costs.max() > MAX_COST:
+        raise UsageError(f"costs must be {n} whole numbers in [1, 2^31 - 1]")
     assert params.budget is not None
     left = params.budget - int(costs[forced].sum())
     if left < 0:
@@ -197,6 +200,15 @@ def validate(graph: Graph, params: Params) -> Problem:
     if further + len(forced) == 0:
         raise UsageError("the budget is below the cost of every vertex that may be chosen; raise it")
     return Problem(graph, params, forced, blocked, weights, costs.astype(np.int64), len(forced) + further, nothing)
+
+
+def _vertices(values: Sequence[int], n: int, what: str) -> np.ndarray:
+    vertices = np.asarray(values, dtype=np.int64).reshape(-1)
+    if np.any((vertices < 0) | (vertices >= n)):
+        raise UsageError(f"a vertex to {what} is not in [0, {n}), the internal ids of the graph")
+    if len(np.unique(vertices)) < len(vertices):
+        raise UsageError(f"a vertex to {what} is given twice; give each once")
+    return vertices.astype(np.int32)
 
 
 @dataclass(frozen=True)

@@ -105,6 +105,8 @@ def build_graph(
             f"{spelled('weights', 'file')} needs a third column of probabilities; give a file with one, or "
             f"{spelled('weights', 'wc')}"
         )
+    if parallel not in ("merge", "combine", "sum", "first"):
+        raise UsageError(f"{spelled('parallel_edges')} is {parallel!r}; sum, max, combine and first are allowed")
     if parallel == "sum" and scale is None:
         raise UsageError(
             f"{spelled('parallel_edges', 'sum')} adds counts, and needs {spelled('scale')} to make probabilities of "

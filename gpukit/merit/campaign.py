@@ -7,7 +7,7 @@ import numpy as np
 
 from gpukit.device.select import Device
 from gpukit.device.timing import PhaseTimer
-from gpukit.errors import InputError
+from gpukit.errors import InputError, UsageError
 from gpukit.graph.csr import Graph
 from gpukit.merit.factory import MakeSets, make_sets
 from gpukit.merit.policy import Policy
@@ -82,12 +82,22 @@ class Campaign:
         return self._policy.residual.eta
 
     def choose(self) -> Round:
-        """Choose the next batch, when the last one was observed and some are left."""
+        """Choose the next batch.
+
+        Raises
+        ------
+        UsageError
+            If the last batch was not observed yet, or the campaign is done.
+        """
+        if self.pending:
+            raise UsageError("the last batch was not observed yet; give what it activated")
+        if self.left <= 0:
+            raise UsageError("the campaign has reached its target; there is nothing left to choose")
         self.rounds.append(self._policy.choose())
         return self.rounds[-1]
 
     def observe(self, activated: np.ndarray) -> None:
-        """Record the vertices that the last batch activated, which is pending.
+        """Record the vertices that the last batch activated.
 
         Parameters
         ----------
@@ -96,12 +106,16 @@ class Campaign:
 
         Raises
         ------
+        UsageError
+            If no batch is waiting.
         InputError
             If a vertex is named twice or was active before; then nothing is changed.
         """
         self._observe(activated, replay=False)
 
     def _observe(self, activated: np.ndarray, *, replay: bool) -> None:
+        if not self.pending:
+            raise UsageError("no batch is waiting to be observed; choose one first")
         last = self.rounds[-1]
         found, times = np.unique(np.asarray(activated, np.int64), return_counts=True)
         again = found[times > 1]

@@ -228,14 +228,18 @@ def prepare(
         raise InputError(f"the graph has no transpose, sampling needs one; import it with {spelled('transpose', True)}")
     if graph.weights.scheme == "none":
         raise no_probabilities()
-    if graph.n * rounds >= 2**31 - 1:
-        raise UsageError(f"{rounds} rounds: n * rounds below 2**31 is allowed")
+    if model not in ("ic", "lt"):
+        raise UsageError(f"model {model!r} is unknown; choose ic or lt")
+    if sampler not in ("skip", "scan"):
+        raise UsageError(f"sampler {sampler!r} is unknown; choose skip or scan")
+    if not 1 <= rounds <= MAX_ROUNDS or graph.n * rounds >= 2**31 - 1:
+        raise UsageError(f"{rounds} rounds: allowed are 1 to {MAX_ROUNDS} with n * rounds below 2**31")
     if kept and (rounds > 1 or sampler != "skip"):
         raise UsageError("sets 'kept' are for one round and the sampler skip; choose sets 'plain'")
     roots = NO_ROOTS
     if root_weights is not None:
-        if not 0 < sum(root_weights.tolist()) < 2**63:
-            raise UsageError("root weights must have a positive sum below 2**63")
+        if len(root_weights) != graph.n or np.any(root_weights < 0) or not 0 < sum(root_weights.tolist()) < 2**63:
+            raise UsageError("root weights must be n integers >= 0 with a positive sum below 2**63")
         roots = np.cumsum(root_weights.astype(np.uint64))
     indices, accept, lt_kind, constant, prefix = graph.in_indices, NO_ACCEPT, -1, 1, NO_ACCEPT
     if model == "ic":

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from oracles.ppr import exact, networkx_ppr
 
+from gpukit.errors import UsageError
 from gpukit.evaluate.ppr import certified, judge, power_method, top
 
 
@@ -58,6 +59,11 @@ def test_ties_are_hits_and_precision_divides_by_what_can_be_reached():
     found = _judge([0.4, 0.2, 0.2, 0.2, 0, 0], [0, 3], [0.4, 0.2], 2)
     assert (found.precision, found.ndcg) == (1, pytest.approx(1))
     assert _judge(TRUTH, [0, 1, 2, 3, 4], TRUTH[:5], 6).precision == 1
+
+
+def test_no_answers():
+    with pytest.raises(UsageError):
+        judge(iter([]), np.array([0]), np.array([], int), np.array([]), 1, epsilon=0.5, delta=0.1)
 
 
 def solved(graph, start, alpha):

@@ -184,7 +184,16 @@ def test_lt_quota_is_exact(scale):
     ("seeds", "change", "message"),
     [
         ([], {}, "at least one"),
+        ([0.5], {}, "whole numbers"),
+        ([6], {}, r"not in \[0, 6\)"),
+        ([-1], {}, r"not in \[0, 6\)"),
         ([1, 2, 1], {}, "vertex 1 is among the seeds more than once"),
+        ([1], {"runs": 1}, "1 runs"),
+        ([1], {"model": "sir"}, "neither ic nor lt"),
+        ([1], {"seed": -1}, "seed -1"),
+        ([1], {"seed": 2**64}, "seed 18446744073709551616"),
+        ([1], {"targets": np.ones(5, np.int64)}, "targets"),
+        ([1], {"targets": np.array([1, 1, 1, 1, 1, -1])}, "targets"),
         ([1], {"targets": np.full(6, 2**62)}, "targets"),
     ],
 )

@@ -260,6 +260,8 @@ def test_refusals():
         make([(0, 2**32)], ids=False)
     with pytest.raises(UsageError, match="third column"):
         make([(1, 2)], weights=Weights("file"))
+    with pytest.raises(UsageError, match="'both'; sum, max, combine and first are allowed"):
+        make([(1, 2)], parallel="both")
 
 
 # Original ids

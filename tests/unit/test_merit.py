@@ -462,7 +462,11 @@ def test_refusals(graph):
     with pytest.raises(UsageError, match=r"gpukit\.papers\.merit have it"):
         make_sets(prepare(graph, "ic"), Residual(graph, 5, "ic"), Params(5, update="paper"), None)
     campaign = Campaign(graph, Params(50, 2))
+    with pytest.raises(UsageError, match="no batch"):
+        campaign.observe(np.array([1]))
     campaign.choose()
+    with pytest.raises(UsageError, match="not observed yet"):
+        campaign.choose()
     with pytest.raises(InputError, match="twice"):
         campaign.observe(np.array([4, 4]))
     campaign.observe(np.array([], np.int64))

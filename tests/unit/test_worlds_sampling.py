@@ -185,8 +185,12 @@ def test_refusals(make_graph):
     graph = make_graph(3, [(0, 2), (1, 2)], Weights("const", 0.7))
     with pytest.raises(InputError, match="vertex 2"):
         prepare(graph, "lt")
+    with pytest.raises(UsageError, match="model"):
+        prepare(graph, "sir")
+    with pytest.raises(UsageError, match="sampler"):
+        prepare(graph, "ic", "fast")
     with pytest.raises(UsageError, match="rounds"):
-        prepare(graph, "ic", rounds=2**30)
+        prepare(graph, "ic", rounds=0)
     with pytest.raises(UsageError, match="root weights"):
         prepare(graph, "ic", root_weights=np.zeros(3, np.int64))
     with pytest.raises(UsageError, match="2\\*\\*48"):
