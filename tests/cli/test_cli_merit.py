@@ -73,7 +73,7 @@ def test_records_hold_what_the_docs_promise(record, promised, folder):
     outputs = {("run",): "C.h5", ("papers", "once"): "S.h5", ("start",): "C.h5"}
     whole, once, step = (record(*command, "G.h5", "--out", out, "--eta", 12) for command, out in outputs.items())
     held = whole.keys() | whole["rounds"][0].keys() | whole["campaigns"][0].keys()
-    assert promised("merit run") == held - COMMON | {"time_s"}
+    assert promised("merit run") == held - COMMON | {"time_s", "unpriced"}
     for found in (step, record("next", "G.h5", "C.h5", "--observed", "")):
         assert promised("merit start") == promised("merit next") == found.keys() - COMMON
     assert promised("papers merit once") == once.keys() - COMMON

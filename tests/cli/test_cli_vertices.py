@@ -252,7 +252,8 @@ def named(tmp_path_factory):
 
 
 def costs_in(named, path):
-    found = vertex_costs(path, named, {})
+    found, unpriced = vertex_costs(path, named, {})
+    assert unpriced == 0
     return {name: found[vertex] / 10**6 for vertex, name in enumerate(named.original(range(3)).tolist())}
 
 

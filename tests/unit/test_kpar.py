@@ -14,7 +14,6 @@ from gpukit.device.select import Device
 from gpukit.errors import UsageError
 from gpukit.evaluate.ppr import judge, power_method
 from gpukit.kpar import Params, Prepared, Sources, build_index, query, rank
-from gpukit.kpar.groups import edges_of
 from gpukit.kpar.index.build import walk_counts
 from gpukit.kpar.problem import NEVER, ONE, PATIENCE, Constants
 from gpukit.kpar.query import answer_cpu
@@ -233,13 +232,14 @@ def test_walks_bring_the_same_forward_as_by_start_lists(random_graph, m):
     """And an entry forward, which is written at a random place, counts as two."""
     graph, k = random_graph(120, m, 7), 5
     ready, sources = prepare(graph, seed=7), Sources.single(range(12))
-    walks, ws = ready.walks(), answer_cpu.workspace(ready.index.walks, ready.index.arrivals)
-    edges, threshold = edges_of(graph, PARAMS), threshold_of(ready.schedule(k, False)[1][0][0])
+    (edges, walks), ws = ready.rows(), answer_cpu.workspace(ready.index.walks, ready.index.arrivals)
+    threshold = threshold_of(ready.schedule(k, False)[1][0][0])
     batch, brought = answer_cpu.Batch(sources.offsets, sources.vertices, sources.mass.view(np.int64)), 0
     for q in range(len(sources)):
         size = answer_cpu.begin(q, batch, ws)
         met = answer_cpu.push(size, size, threshold, edges, None, ws)[0]
-        large, forward_cost, _ = answer_cpu.value_walks(met, 1, threshold.coarse, walks.row_begin, None, ws)
+        rows = walks.row_begin, walks.row_until
+        large, forward_cost, _ = answer_cpu.value_walks(met, 1, threshold.coarse, *rows, None, ws)
         least, count, cost = answer_cpu.propose(large, k, met, walks, threshold, None, ws)
         if count > 0:
             scores = []

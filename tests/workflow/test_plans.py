@@ -116,6 +116,7 @@ EXPECTED = {
     "GraphEntry.comment": ("demo", "graphs.0.comment", "none", {"import_graph"}),
     "GraphEntry.skip_bad": ("demo", "graphs.0.skip_bad", 2, {"import_graph"}),
     "GraphEntry.decimal": ("demo", "graphs.0.decimal", ".", {"import_graph"}),
+    "GraphEntry.encoding": ("demo", "graphs.0.encoding", "cp1252", {"import_graph"}),
     "GraphEntry.fold_case": ("demo", "graphs.0", NAMED | {"fold_case": True}, {"import_graph"}),
     "GraphEntry.strip": ("demo", "graphs.0", NAMED | {"strip": True}, {"import_graph"}),
     "GraphEntry.systems": ("demo", "graphs.0.systems", ["kpar"], {"figures", "table_artifacts"}),

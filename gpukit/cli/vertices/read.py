@@ -277,7 +277,7 @@ def _rows(path: Path, content: bytes, graph: "Graph") -> Iterator[tuple[int, Any
     A first line of two words that are neither a vertex nor a number is a header. A table may have more columns.
     """
     content = as_text(path, content, None)
-    rows = with_numbers(path, text_lines(path, content, labels=True))
+    rows = with_numbers(path, text_lines(path, content, labels=True), graph.labels)
     if rows is not None:
         for line, word, text in rows:
             yield line, vertex_id(word, path, line) if graph.labels is None else word, text

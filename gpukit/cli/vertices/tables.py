@@ -127,8 +127,12 @@ def column(path: Path, lines: Sequence[tuple[int, str]], labels: "Labels | None"
     return [(number, fields[place]) for number, fields in rows]
 
 
-def with_numbers(path: Path, lines: Sequence[tuple[int, str]]) -> list[tuple[int, str, str]] | None:
+def with_numbers(
+    path: Path, lines: Sequence[tuple[int, str]], labels: "Labels | None"
+) -> list[tuple[int, str, str]] | None:
     """Return line, vertex and number of each row of a table whose header names one of :data:`NUMBERS`, or None.
+
+    A header of two words is none of a table if its first word is a vertex, or if blanks separate the lines below it.
 
     Raises
     ------
@@ -141,6 +145,12 @@ def with_numbers(path: Path, lines: Sequence[tuple[int, str]]) -> list[tuple[int
         if len(names) > 1 and places:
             break
     else:
+        return None
+    first = _parts(lines[0][1], separator)[0]
+    if len(names) == 2 and (
+        (labels is not None and labels.find([first])[0] >= 0)
+        or (len(lines) > 1 and len(_parts(lines[1][1], separator)) == 1)
+    ):
         return None
     others = [place for place in range(len(names)) if place not in places]
     vertex = [place for place in others if names[place] == COLUMN or len(others) == 1]
