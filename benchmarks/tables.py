@@ -101,6 +101,17 @@ def authors(made: Block) -> None:
 
 
 @block
+def over_gpus(made: Block) -> None:
+    """Whole calls on one GPU and on two."""
+    rows = []
+    for run in record("over-gpus-h200x2")["runs"]:
+        times = [time_of(run["ms"][count]) for count in ("1", "2")]
+        what = f"{run['system']}: {run['what'].removesuffix('.')}, {run['graph']['name']}"
+        rows.append([what, *(made.of("over-gpus-h200x2", "{}", time) for time in (*times, f"{run['ratio']:.2f}"))])
+    made.table(("a call of the Python interface, warm", "one GPU", "two GPUs", "times as fast"), rows)
+
+
+@block
 def printed(made: Block) -> None:
     """Graphs of the papers' sizes, beside what the papers print."""
     fresh = one("imgpu-h200-nethept", method="fresh")
