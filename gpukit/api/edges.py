@@ -200,7 +200,7 @@ def tell(listed: "EdgeList", weighted: bool, option: str | None = None) -> dict[
     dialect, record = listed.dialect, listed.said
     option = option or spelled("weights", "file")
     sides = {None: "", True: "; the file says that edges have no direction", False: ""}[listed.undirected]
-    skipped = f"; {listed.skipped:,} lines are blank or comments" if listed.skipped else ""
+    skipped = f"; {counted(listed.skipped, 'line')} blank or with a comment" if listed.skipped else ""
     if dialect is not None:
         columns = " and ".join(map(str, record["columns"][:2])) + "".join(
             f", weight {one}" for one in record["columns"][2:]

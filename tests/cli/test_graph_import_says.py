@@ -87,7 +87,7 @@ def test_lines_that_hold_no_edge_are_counted(gpukit, tmp_path):
     assert code == 3 and "line 6: 1 field" in err
     code, record, err = gpukit("graph", "import", path, "--out", out, "--skip-bad", "1", "--json")
     assert code == 0 and record["lines"] == 2
-    assert "3 lines are blank or comments" in err
+    assert "; 3 lines blank or with a comment" in err
     assert "gpukit: skipped 1 line without an edge:\ngpukit:   line 6: 1 field" in err
 
 
