@@ -418,7 +418,7 @@ def kpar_precision(made: Block) -> None:
     made.table(
         (
             "all nine graphs, 200 sources, k = 10, 100, 1000",
-            "places above δ_min",
+            "positions above δ_min",
             "that violate Definition 1",
             "least mean precision",
             "least NDCG",
@@ -481,7 +481,7 @@ def kpar_refined(made: Block) -> None:
                     made.of(name, "{:.0f} %", 100 * run["certain"]),
                 ]
             )
-    made.table(("", "times as long", "places that are certain"), rows)
+    made.table(("", "times as long", "positions that are certain"), rows)
 
 
 @block
