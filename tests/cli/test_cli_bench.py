@@ -235,6 +235,7 @@ def seeds_by(method, graph, k):
     return gim.maximise(graph, by_imm if method == "imm" else gim.Params(k=k, seed=1)).seeds
 
 
+@pytest.mark.long
 def test_quality_is_that_of_each_method_alone(record, folder):
     stored = read_graph("graphs/G.h5")
     graph = reweighted(stored, parse_weights("uniform:0:0.3", 1))

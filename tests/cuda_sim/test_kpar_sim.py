@@ -116,6 +116,7 @@ def test_answers_among_some_vertices_equal_the_cpu(simulator, random_graph, weig
         assert among[expected.nodes].all() and not np.array_equal(expected.nodes, query(cpu, sources, k).nodes)
 
 
+@pytest.mark.long
 def test_all_steps_along_weighted_edges_run_on_the_device_chosen(simulator, random_graph, weigh):
     from gpukit.kpar.run import index_on, prepare_on, query_on, rank_on
 

@@ -123,6 +123,7 @@ def test_sets_that_end_early_equal_the_cpu(simulator, random_graph, kept, repres
     assert representative >= 0 or gpu.ended() > 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("weights", [Weights("const", 0.26), Weights("trivalency", seed=2)], ids=str)
 @pytest.mark.parametrize("rounds", [1, 2])
 @pytest.mark.parametrize("marked", [0, 3, 2500])
@@ -278,6 +279,7 @@ def test_seeds_in_more_sets_than_there_are_threads(simulator, make_graph):
         assert np.array_equal(getattr(expected, name), getattr(found, name))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rounds", [1, 2])
 def test_seeds_chosen_in_several_epochs(simulator, random_graph, monkeypatch, rounds):
     """Sets that a warp takes, and larger ones that the block takes."""

@@ -137,6 +137,7 @@ def wiki_networks(wiki):
     return build_network(wiki, 1), build_network(wiki, 3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("model", MODELS)
 def test_wiki_vote_sample_and_threads(wiki, wiki_networks, model):
     one, three = wiki_networks

@@ -349,6 +349,7 @@ _header = st.sampled_from(
 )
 
 
+@pytest.mark.long
 @settings(deadline=None, derandomize=True, max_examples=1000)
 @given(st.one_of(_names, _ids), _header, st.sampled_from(",;\t| "), st.sampled_from(["", "\n", "\r\n"]), st.booleans())
 def test_what_csv_writes_is_read_or_refused(tmp_path_factory, rows, header, separator, end, all_quoted):

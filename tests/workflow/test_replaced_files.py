@@ -32,6 +32,7 @@ def write(path, step, of=120_000, age_s=0):
         os.utime(path, ns=(path.stat().st_mtime_ns - age_s * 10**9,) * 2)
 
 
+@pytest.mark.long
 def test_another_edge_list_is_imported_whatever_its_time(tmp_path):
     edges, graph = tmp_path / "edges.txt", tmp_path / GRAPH
     write(edges, 7)
