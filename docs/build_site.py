@@ -18,7 +18,7 @@ REPOSITORY = "https://github.com/gpukit/gpukit/blob/main/"
 
 
 def main():
-    """Build the site from a copy of the pages, check it, and put it in place of an older one."""
+    """Build the site from a copy of the pages, check it, and replace the older one."""
     with tempfile.TemporaryDirectory() as aside:
         copy, target = Path(aside), ROOT / "site"
         shutil.copytree(ROOT / "docs", copy / "docs", ignore=shutil.ignore_patterns("*.py", "*.json", "__pycache__"))

@@ -68,7 +68,7 @@ def guarded(callback: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _here(value: Any) -> Any:
-    """Return the value of an input, with copies on this machine in place of files at addresses."""
+    """Return the value of an input, with copies on this machine instead of files at addresses."""
     if isinstance(value, list):
         return [_here(one) for one in value]
     return local(value) if isinstance(value, Path) else value
