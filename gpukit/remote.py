@@ -80,7 +80,7 @@ def copied(address: str, cache: Path | None) -> Path | None:
 def sent(path: str | os.PathLike[str]) -> Iterator[str | os.PathLike[str]]:
     """Yield a path; for an address, that of a file on this machine, which is sent there on success.
 
-    What is at the address is replaced.
+    A file that exists at the address is replaced.
 
     Raises
     ------
