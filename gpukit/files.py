@@ -5,7 +5,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gpukit import pending, portable, remote
@@ -64,17 +64,16 @@ def check_target(path: PathLike) -> os.stat_result | None:
     """
     folder = Path(path).parent
     try:
-        if not folder.is_dir():
-            line = f"{folder} is no folder; name one" if folder.exists() else f"there is no folder {folder}; create it"
-            raise InputError(f"cannot write {path}: {line}")
-        try:
+        is_folder = stat.S_ISDIR(os.stat(folder).st_mode)
+        old = None
+        with suppress(FileNotFoundError, NotADirectoryError):
             old = os.lstat(Path(path))  # an empty text means the current folder
-        except FileNotFoundError:
-            old = None
-    except InputError:
-        raise
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(f"cannot write {path}: there is no folder {folder}; create it") from None
     except (OSError, ValueError) as error:
         raise InputError(f"cannot write {path}: {reason(error)}") from None
+    if not is_folder:
+        raise InputError(f"cannot write {path}: {folder} is no folder; name one")
     if old is not None and not stat.S_ISREG(old.st_mode):
         raise InputError(f"cannot write {path}: it is {_KINDS.get(stat.S_IFMT(old.st_mode), 'not a regular file')}")
     if not os.access(folder, os.W_OK | os.X_OK):

@@ -98,7 +98,7 @@ class LogHandler(LogHandlerBase):
             yield from self._finished(record.job_id)
         elif event == LogEvent.PROGRESS:
             yield from self._progress(record.done, record.total)
-        elif event == LogEvent.JOB_ERROR:
+        elif event == LogEvent.JOB_ERROR and self._begun.pop(record.jobid, None):  # 9.20 says each failure twice
             yield from self._failed(record)
         elif event in (None, LogEvent.ERROR):
             text = str(record.getMessage()).strip()

@@ -68,7 +68,17 @@ def _code_of(path: str) -> str:
             node.body = [
                 one for one in node.body if not isinstance(one, ast.Expr) or not isinstance(one.value, ast.Constant)
             ]
-    return ast.dump(tree)
+    return _text_of(tree)
+
+
+def _text_of(node: object) -> str:
+    """Return a syntax tree as text that is the same in all versions of Python: `ast.dump` is not."""
+    if isinstance(node, list):
+        return f"[{', '.join(map(_text_of, node))}]"
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    fields = [f"{name}={_text_of(value)}" for name, value in ast.iter_fields(node) if value not in (None, [])]
+    return f"{type(node).__name__}({', '.join(fields)})"
 
 
 def copy_bandwidth(device: Device) -> float:
