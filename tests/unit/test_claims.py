@@ -107,6 +107,12 @@ def test_a_failing_graph_contradicts_and_a_dipping_one_is_enough(tmp_path):
     assert verdict(tmp_path, curve("A", 4), rule="each = 4") == [OPEN, "holds on A; B: not measured"]
 
 
+def test_one_graph_can_hold_the_largest_of_all(tmp_path):
+    assert verdict(tmp_path, curve("A", 4), rule="largest of all ≥ 4")[0] == YES
+    assert verdict(tmp_path, curve("A", 3), rule="largest of all ≥ 4")[0] == OPEN
+    assert verdict(tmp_path, curve("A", 4), rule="largest of all = 4")[0] == OPEN
+
+
 def test_speeds_need_another_scale_and_repeats(tmp_path):
     rows = [*curve("A", 4), *curve("B", 4)]
     given = {"rule": "each = 4", "kind": "speed"}

@@ -59,27 +59,29 @@ def precision(graph, method, k):
     return run["precision"]
 
 
-SHIPPED = ("Wiki-Vote", "Email-Enron", "Epinions", "NotreDame")
+MODELS = ("truss", "core", "comp")
+AT_HAND = ("Wiki-Vote", "Email-Enron", "Epinions", "Gowalla", "NotreDame")
 
 
-def circles(graph, method, model):
-    return 1e3 * row("diversity", "table-2", graph, method, f"time, {model}")
+def search(graph, method, model):
+    return 1e3 * row("diversity", "table-2", graph, method, f"time, {model}", scale="full")
 
 
-def truss(graph, method):
-    return circles(graph, method, "truss")
+def over_four_gpus(model):
+    """Return the least and the largest factor of one CPU thread over four GPUs with dynamic stealing."""
+    factors = [search(graph, "cpu-div", model) / search(graph, "mgpu-div-d", model) for graph in AT_HAND]
+    return min(factors), max(factors)
 
 
-def ends(found):
-    return min(found), max(found)
+def anew(item):
+    """Return the least and the largest factor of sets drawn anew over MERIT's sets on com-DBLP."""
+    etas = (1000, 2000, 3000, 4000, 5000) if item == "figure-6" else (1000, 1500, 2000, 2500, 3000)
+    factors = [row("merit", item, "DBLP", "merit", "speed-up over segmented", x, "full") for x in etas]
+    return min(factors), max(factors)
 
 
-def on_one_gpu():
-    return [circles(graph, "gpu-div", model) for graph in SHIPPED for model in ("comp", "core", "truss")]
-
-
-def on_four_gpus():
-    return [circles(graph, "mgpu-div", model) for graph in SHIPPED for model in ("comp", "core", "truss")]
+def push(k):
+    return [row("kpar", "figure-9", "Twitter", method, "time of a query", k, "full") for method in ("kpar", "kpar-ip")]
 
 
 def livejournal(name, **asked):
@@ -113,15 +115,18 @@ SENTENCES = {
         ("takes {:.3f} ms a query at k = 10 and {:.3f} at k = 1,000 (an H100, five runs), our FORA+ at δ = 16/n {:.3f} and {:.3f}", [query(method, k) for method in ("kpar", "fora, δ 16/n") for k in (10, 1000)]),
         ("kPAR is {:.2f} times as fast, and {:.2f} times, where its answers are more precise ({:.3f} for {:.3f}). At δ = 1/n FORA+ takes {:.2f} ms", [query("fora, δ 16/n", k) / query("kpar", k) for k in (10, 1000)] + [row("kpar", "figure-7", "DBLP", method, "precision", 1000) for method in ("kpar", "fora, δ 16/n")] + [query("fora", 1000)]),
         ("{:.4f} for {:.4f} on soc-Epinions1 at k = 100, {:.4f} for {:.4f} at k = 1,000, {:.3f} for {:.3f} on wiki-Vote", [precision(graph, method, k) for graph, k in ((EPINIONS, 100), (EPINIONS, 1000), (WIKI, 1000)) for method in ("kpar", "fora, δ 16/n")]),
+        ("at k = 1,000 {:.2f} times ({:.2f} ms for {:.2f})", [push(1000)[1] / push(1000)[0], *push(1000)]),
     ],
     "merit": [
         ("{:.3f} s for {:.3f} of 8 on DBLP's stand-in, {:.3f} for {:.3f} on LiveJournal's", [row("merit", "figure-9", graph, f"merit, η {eta}", x=groups) for graph, eta in (("DBLP", 500), ("LiveJournal", 2500)) for groups in (1, 8)]),
         ("{:.2f} s for {:.2f} on com-DBLP", [row("merit", "figure-9", "DBLP", "merit, η 5000", x=groups, scale="full") for groups in (1, 8)]),
+        ("1, 2, 4, 8 and 16 take {:.1f}, {:.1f}, {:.1f}, {:.1f} and {:.1f} s", [row("merit", "figure-10", "DBLP", "merit, η 3000", x=groups, scale="full") for groups in (1, 2, 4, 8, 16)]),
+        ("{:.1f} to {:.1f} times as fast under IC, {:.1f} to {:.1f} times under LT", [*anew("figure-6"), *anew("figure-8")]),
     ],
     "diversity": [
-        ("Wiki-Vote {:.1f} ms for {:.1f}, Email-Enron {:.1f} for {:.1f}, Epinions {:.1f} for {:.1f}, NotreDame {:.1f} for {:.1f}", [truss(graph, method) for graph in SHIPPED for method in ("mgpu-div", "gpu-div")]),
-        ("One GPU takes {:.1f} to {:.1f} ms", ends(on_one_gpu())),
-        ("three others costs {:.1f} to {:.1f} ms", ends([four - one for four, one in zip(on_four_gpus(), on_one_gpu(), strict=True)])),
+        ("{:.0f} to {:.0f} times for truss, {:.1f} to {:.1f} for core, {:.1f} to {:.1f} for comp", [end for model in ("truss", "core", "comp") for end in over_four_gpus(model)]),
+        ("truss on Gowalla takes {:.0f} ms for {:.0f} without stealing, on NotreDame {:.0f} for {:.0f}", [search(graph, method, "truss") for graph in ("Gowalla", "NotreDame") for method in ("gpu-div", "mgpu-div")]),
+        ("on Gowalla: {:.0f} ms for {:.0f} at 1 %", [1e3 * row("diversity", "figure-7", "Gowalla", "mgpu-div-d", "time, truss", x, "full") for x in (0.1, 1)]),
         ("four take {:.0f} ms for {:.0f}", (livejournal("diversity-h200-x4", balance="none"), livejournal("diversity-h200-livejournal-size"))),
         ("all balances take {:.0f} to {:.0f} ms", (livejournal("diversity-h200-x4", balance="none"), max(livejournal(name, balance=balance) for name, balance in BALANCES))),
         ("within 3 % of each other (`imbalance` {:.2f})", (one("diversity-h200-x4", balance="none")["imbalance"],)),
@@ -142,7 +147,7 @@ def test_what_the_sentences_say_of_these_figures_holds():
     pairs = [(graph, k) for graph in (EPINIONS, WIKI) for k in (100, 1000)]
     assert all(precision(*pair[:1], "kpar", pair[1]) > precision(pair[0], "fora, δ 16/n", pair[1]) for pair in pairs)
     assert abs(precision(EPINIONS, "kpar", 10) - precision(EPINIONS, "fora, δ 16/n", 10)) <= 0.0011
-    assert all(truss(graph, "gpu-div") < truss(graph, "mgpu-div") for graph in SHIPPED)
+    assert all(search(one, "gpu-div", model) < search(one, "mgpu-div", model) for one in AT_HAND for model in MODELS)
 
 
 def test_times_of_a_rebuild_are_those_of_the_estimate():

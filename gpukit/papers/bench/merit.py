@@ -87,7 +87,6 @@ def measure(
         "updating_probes": mean(one.updating_probes for one in results),
         "members": max(one.members for one in results),
         "memory": max(one.memory for one in results),
-        "planned_memory": max(one.planned_memory for one in results),
         "floor_s": probes * BYTES_PER_MEMBER / bandwidth,
     }
 

@@ -81,7 +81,8 @@ class Rule:
             points = [point for series in found.values() for one in series for point in one.values()]
             whole = len(found) == len(self.graphs)
             values, truth = self.of_graph(self, points, {}, self.numbers[0]) if points else ([], None)
-            return Finding(_text(values) if whole else "", truth if whole else None, False)
+            enough = truth is True and "largest of all ≥" in self.text
+            return Finding(_text(values), truth, enough) if whole or enough else Finding("", None, False)
         for graph, several in found.items():
             wanted = self.numbers[self.graphs.index(graph)] if self.numbers else math.nan
             each = [self.of_graph(self, list(series.values()), series, wanted) for series in several]
