@@ -475,5 +475,5 @@ def seed_minimization(
             record = [np.array(one, np.int32) for one in listed]
             lines = "".join(",".join(map(quoted, session.graph.original(one).tolist())) + "\n" for one in listed)
             session.inputs["replay"] = hashlib.sha256(lines.encode()).hexdigest()
-        artifact, found, spent = simulate(session, params, worlds=worlds, record=record)
-        return Campaign._simulated(artifact, session.graph, record_of(session.graph, found, spent))
+        artifact, found, each = simulate(session, params, worlds=worlds, record=record)
+        return Campaign._simulated(artifact, session.graph, record_of(session.graph, found, each))

@@ -119,7 +119,7 @@ def simulate(
     worlds: int = 1,
     record: "Sequence[np.ndarray] | None" = None,
     make_sets: "MakeSets | None" = None,
-) -> "tuple[Artifact, list[tuple[int, Result]], list[dict[str, float]]]":
+) -> "tuple[Artifact, list[tuple[int, Result]], list[dict[str, Any]]]":
     """Run campaigns in hidden worlds, or one that was observed; for ``make_sets`` see :func:`use_device`.
 
     Returns
@@ -128,7 +128,8 @@ def simulate(
     list of int and Result
         The number of each world, -1 of one observed, and its campaign.
     list of dict
-        The seconds of each phase of each.
+        Of each ``time_s``, the seconds of each phase, and ``list_cost``, what a fixed list costs in the same world: not
+        of a campaign that was observed.
     """
     device, params = use_device(session, params, worlds, make_sets=make_sets)
     from gpukit.api.campaign_state import stored
@@ -179,11 +180,21 @@ def simulate(
             stopped.set()  # campaigns under way end with their round
             raise
     results = [ended[number] for number in range(worlds)]
+    more: list[dict[str, Any]] = [{"time_s": seconds} for _, seconds in results]
+    if record is None:
+        from gpukit.merit.fixed_list import cost_in, fixed_list
+
+        with session.phase("list"):
+            costs = results[0][0].costs
+            order = fixed_list(graph, params, device, tables=session.tables)
+            for number, one in enumerate(more):
+                world = SimulatedWorld(graph, params.model, params.seed, number)
+                one["list_cost"] = costs.amount(cost_in(world, order, costs.values, params.eta))
     found = [(number if record is None else -1, result) for number, (result, _) in enumerate(results)]
     tell_of_first([result.rounds[0] for _, result in found], params.eta)
     with session.phase("write"):
         artifact = stored(session, params, found[0][1].costs, [(number, result.rounds) for number, result in found])
-        return artifact, found, [seconds for _, seconds in results]
+        return artifact, found, more
 
 
 def tell_of_first(rounds: "Sequence[Round]", eta: int) -> None:
@@ -233,7 +244,7 @@ def _goes_on(before: "Artifact", after: "Artifact") -> bool:
     )
 
 
-def record_of(graph: "csr.Graph", found: "list[tuple[int, Result]]", spent: list[dict[str, float]]) -> dict[str, Any]:
+def record_of(graph: "csr.Graph", found: "list[tuple[int, Result]]", more: list[dict[str, Any]]) -> dict[str, Any]:
     """Return what ``--json`` tells of simulated campaigns: all of the first, and of each what it cost."""
     from gpukit.api.campaign_state import rounds_record
 
@@ -246,10 +257,11 @@ def record_of(graph: "csr.Graph", found: "list[tuple[int, Result]]", spent: list
             "rounds": len(result.rounds),
             "seeds": len(result.seeds),
             "probes": result.probes,
-            "time_s": seconds,
+            **one,
         }
-        for (number, result), seconds in zip(found, spent, strict=True)
+        for (number, result), one in zip(found, more, strict=True)
     ]
+    by_list = [one["list_cost"] for one in more if "list_cost" in one]
     return {
         "rounds": rounds_record(graph, first.rounds, first.costs),
         "activated": first.activated,
@@ -262,5 +274,6 @@ def record_of(graph: "csr.Graph", found: "list[tuple[int, Result]]", spent: list
         "planned_device_memory": first.planned_memory,
         "campaigns": listed,
         "mean_cost": sum(result.amount for _, result in found) / len(found),
+        **({"mean_list_cost": sum(by_list) / len(by_list)} if by_list else {}),
         **({} if first.costs.unpriced is None else {"unpriced": first.costs.unpriced}),
     }

@@ -9,6 +9,7 @@ from gpukit.graph.csr import Graph
 from gpukit.merit.factory import make_cpu_sets
 from gpukit.merit.problem import check
 from gpukit.merit.residual import Residual
+from gpukit.merit.sets import CpuSets
 from gpukit.parameters.merit import USUAL_BATCH, Params
 from gpukit.worlds.reverse import prepare
 
@@ -41,13 +42,29 @@ def expected_batch(
         Sampling tables of the graph, if available.
     """
     costs = check(graph, params)
-    reverse = prepare(graph, params.model, tables=None if tables is None else dict(tables))
-    sets = make_cpu_sets(reverse, Residual(graph, params.eta, params.model), params, device)
-    sets.extend(FIRST)
-    offsets, _ = sets.export()
-    size = max(FIRST, min(MOST_SETS, MOST_MEMBERS * FIRST // int(offsets[-1])))
-    sets.extend(size)
+    sets, size = drawn_sets(graph, params, params.eta, (MOST_SETS, MOST_MEMBERS), device, tables)
     limit = min(LOOKS * USUAL_BATCH, graph.n)
     covered = np.cumsum(sets.select(limit, costs.values, None).gains)
     needed = int(np.searchsorted(covered, size * (1 - np.exp(-1)))) + 1
     return max(1, min(needed, limit) // LOOKS)
+
+
+def drawn_sets(
+    graph: Graph,
+    params: Params,
+    eta: int,
+    limits: tuple[int, int],
+    device: Device | None,
+    tables: Mapping[str, np.ndarray] | None,
+) -> tuple[CpuSets, int]:
+    """Return mRR sets of the first round of a campaign that has to activate η vertices, and how many they are.
+
+    ``limits`` are those of the number of sets and, roughly, of their members.
+    """
+    reverse = prepare(graph, params.model, tables=None if tables is None else dict(tables))
+    sets = make_cpu_sets(reverse, Residual(graph, eta, params.model), params, device)
+    sets.extend(FIRST)
+    offsets, _ = sets.export()
+    size = max(FIRST, min(limits[0], limits[1] * FIRST // int(offsets[-1])))
+    sets.extend(size)
+    return sets, size

@@ -142,6 +142,7 @@ def write_answers(
     listed, ones = several[:ROWS], sum(one["score"] == 1 for one in top)
     more = top[-1]["score"] == 1 and len(top) < answers.facts["n"]
     spread, error = reached_by(records)
+    by_list = [one["list_cost"] for one in records["campaign"]["campaigns"] if "list_cost" in one]
     rules = {name: text for name, text in compared(records["seeds"]).items() if name != records["seeds"]["chosen_by"]}
     text = environment_of().get_template("ask.html.j2").render(
         answers=answers,
@@ -155,6 +156,7 @@ def write_answers(
         assumption=assumption(answers.facts["weights"]),
         second=_second(records.get("others")),
         mean_cost=mean_of([one["cost"] for one in records["campaign"]["campaigns"]]),
+        list_cost=mean_of(by_list) if by_list else "",  # none in a folder by an older version
         ones=f"{'at least ' * more}{ones:,}" if ones else "",
         close=answers.close[:ROWS],
         circles=[(one["vertex"], one["score"], [len(part) for part in one["contexts"]]) for one in listed],

@@ -49,6 +49,8 @@ def test_run_is_the_library_and_verifies(record, folder, graph, model):
     assert found["cost"] == pytest.approx(sum(one["cost"] for one in found["rounds"])) == pytest.approx(first.amount)
     assert [one["cost"] for one in found["campaigns"]] == [one.amount for one in results]
     assert found["mean_cost"] == pytest.approx(sum(one.amount for one in results) / 3)
+    by_list = [one["list_cost"] for one in found["campaigns"]]
+    assert found["mean_list_cost"] == pytest.approx(sum(by_list) / 3) and min(by_list) > 0
     assert {"params", "graph", "device", "seed", "time_s"} <= found.keys()
     assert {"total", "generate", "update", "judge", "select"} <= found["time_s"].keys()
     verify(folder / "C.h5")

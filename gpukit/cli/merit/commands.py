@@ -69,7 +69,7 @@ def play(run: Run, graph_file: Path, costs: str, params: Params, simulated: Simu
     _keep_to_itself(run.target, new=True)
     _, params, _ = read_asked(run, graph_file, params, costs)
     record = None if replay is None else _recorded(run, replay)
-    artifact, found, spent = simulate(run, params, worlds=worlds, record=record, **how)
+    artifact, found, more = simulate(run, params, worlds=worlds, record=record, **how)
     run.put(artifact)
     first = found[0][1]
     if record and len(record) > len(first.rounds):
@@ -77,7 +77,7 @@ def play(run: Run, graph_file: Path, costs: str, params: Params, simulated: Simu
             "the campaign reached its target in round %d of the %d in %s; the others were not used",
             len(first.rounds), len(record), replay,
         )  # fmt: skip
-    _finish_campaigns(run, found, spent)
+    _finish_campaigns(run, found, more)
 
 
 @app.command("start")
@@ -164,12 +164,13 @@ def _recorded(run: Run, path: Path) -> "list[np.ndarray]":
     return np.split(vertices, np.cumsum([len(activated) for activated in rounds])[:-1])
 
 
-def _finish_campaigns(run: Run, found: "list[tuple[int, Result]]", spent: list[dict[str, float]]) -> None:
+def _finish_campaigns(run: Run, found: "list[tuple[int, Result]]", more: list[dict[str, Any]]) -> None:
     """Print the record of simulated campaigns: all of the first, and of each what it cost."""
-    whole = record_of(run.graph, found, spent)
-    listed, mean = whole["campaigns"], whole["mean_cost"]
+    whole = record_of(run.graph, found, more)
+    listed, by_list = whole["campaigns"], whole.get("mean_list_cost")
     lines = {
-        "cost": f"{mean:,.2f} on average of {counted(len(found), 'campaign')}",
+        "cost": f"{whole['mean_cost']:,.2f} on average of {counted(len(found), 'campaign')}",
+        **({} if by_list is None else {"fixed list": f"{by_list:,.2f} on average in the same worlds"}),
         "rounds": cut_list([str(one["rounds"]) for one in listed[:10]], len(found)),
         "activated": cut_list([str(one["activated"]) for one in listed[:10]], len(found)),
         "seeds": cut_list([quoted(one) for one in whole["seeds"][:10]], len(whole["seeds"])),
