@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpukit.nx.cluster import average_clustering, clustering, generalized_degree, transitivity, triangles
-from gpukit.nx.core import core_number, k_core, k_corona, k_crust, k_shell, k_truss
+from gpukit.nx.core import core_number, k_core, k_corona, k_crust, k_shell, k_truss, onion_layers
 from gpukit.nx.graph import NodeRows, convert_from_nx, convert_to_nx, not_rows
 from gpukit.nx.pagerank import pagerank
 
@@ -21,6 +21,7 @@ __all__ = [
     "k_crust",
     "k_shell",
     "k_truss",
+    "onion_layers",
     "pagerank",
     "should_run",
     "transitivity",

@@ -15,6 +15,15 @@ def core_number(G: NodeRows) -> dict[Hashable, int]:
     return dict(zip(G.nodes, _core_numbers(G).tolist(), strict=True))
 
 
+def onion_layers(G: NodeRows) -> dict[Hashable, int]:
+    """Return the layer of each node in the onion decomposition, as :func:`networkx.onion_layers`."""
+    from gpukit.nx import onion_cpu
+
+    _refuse_loops(G, "contains")
+    layers, degrees = onion_cpu.onion_layers(G.indptr, G.indices)
+    return {G.nodes[v]: int(layers[v]) for v in np.lexsort((degrees, layers))}
+
+
 def k_core(G: NodeRows, k: int | None = None, core_number: Mapping[Hashable, int] | None = None) -> nx.Graph:
     """Return the nodes of core number k or more (by default the largest), as :func:`networkx.k_core`."""
     numbers, k = _asked(G, k, core_number)
@@ -85,10 +94,10 @@ def _induced(G: NodeRows, kept: np.ndarray, core_number: Mapping[Hashable, int] 
     return subgraph(G, places)
 
 
-def _refuse_loops(G: NodeRows) -> None:
+def _refuse_loops(G: NodeRows, verb: str = "has") -> None:
     if G.self_loops:
         raise nx.NetworkXNotImplemented(
-            "Input graph has self loops which is not permitted; "
+            f"Input graph {verb} self loops which is not permitted; "
             "Consider using G.remove_edges_from(nx.selfloop_edges(G))."
         )
 

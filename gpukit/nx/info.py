@@ -14,6 +14,7 @@ FUNCTIONS = {
     "k_crust": _CORES,
     "k_shell": _CORES,
     "k_truss": "Peels edges by their triangles once, for every k.",
+    "onion_layers": "Layer by layer, in NetworkX's order.",
     "pagerank": "The same steps in the same order for any number of threads, and NetworkX's rule for dangling nodes.",
     "transitivity": "Undirected graphs.",
     "triangles": _TRIANGLES,

@@ -15,7 +15,7 @@ graphs = nx.gnm_random_graph(300, 900, seed=1), nx.gnm_random_graph(300, 900, se
 def results(**settings):
     found = []
     for name in sorted(FUNCTIONS):
-        for graph in graphs[: 1 if name in ("k_truss", "triangles", "generalized_degree") else 2]:
+        for graph in graphs[: 1 if name in ("k_truss", "onion_layers", "triangles", "generalized_degree") else 2]:
             result = getattr(nx, name)(graph, *([2] if name in ("k_corona", "k_truss") else []), **settings)
             found.append(result.adj if isinstance(result, nx.Graph) else result)
     return found
@@ -26,7 +26,7 @@ expected = results(backend="networkx")
 nx.config.backend_priority.algos = nx.config.backend_priority.generators = ["gpukit"]
 for _ in range(2):
     found = results()
-    assert len(found) == len(expected) == 21
+    assert len(found) == len(expected) == 22
     for ours, theirs in zip(found, expected):
         assert ours == theirs or max(abs(ours[node] - theirs[node]) for node in theirs) < 1e-12
 """
