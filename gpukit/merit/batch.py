@@ -1,4 +1,4 @@
-"""The default batch: a fraction of the seeds that a campaign of one round would be expected to need."""
+"""The default batch size: a fraction of the seeds that a campaign of one round is expected to need."""
 
 from collections.abc import Mapping
 
@@ -14,11 +14,11 @@ from gpukit.parameters.merit import USUAL_BATCH, Params
 from gpukit.worlds.reverse import prepare
 
 LOOKS = 8
-"""Fewest rounds of a campaign that goes as expected. On average the last round wastes half a batch, a sixteenth of
-the seeds."""
+"""Fewest rounds of a campaign that goes as expected. Its last round wastes half a batch on average, which is a
+sixteenth of the seeds."""
 
 FIRST, MOST_SETS, MOST_MEMBERS = 128, 1024, 1 << 24
-"""Number of sets drawn first, and the most sets and members of the estimate."""
+"""Number of sets drawn first, and limits for the estimate: most sets, and roughly the most members in them."""
 
 
 def expected_batch(
@@ -28,7 +28,7 @@ def expected_batch(
 
     Greedy coverage per cost chooses seeds until they hit 1 - 1/e of the mRR sets; seeds that reach η vertices in every
     world would hit that fraction. The batch is an eighth of these seeds. So a single round seldom reaches much more
-    than η. Where each seed reaches little, batches stay large and sets stay few.
+    than η. If each seed reaches few vertices, the batch is large, and a round needs few sets.
 
     Parameters
     ----------
@@ -57,9 +57,9 @@ def drawn_sets(
     device: Device | None,
     tables: Mapping[str, np.ndarray] | None,
 ) -> tuple[CpuSets, int]:
-    """Return mRR sets of the first round of a campaign that has to activate η vertices, and how many they are.
+    """Return mRR sets of the first round of a campaign that has to activate η vertices, and the number of these sets.
 
-    ``limits`` are those of the number of sets and, roughly, of their members.
+    ``limits``: the most sets and, roughly, the most members in them.
     """
     reverse = prepare(graph, params.model, tables=None if tables is None else dict(tables))
     sets = make_cpu_sets(reverse, Residual(graph, eta, params.model), params, device)

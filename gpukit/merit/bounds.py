@@ -1,7 +1,7 @@
 """The number of mRR sets of a round and the test of its batch, equal on every machine.
 
-Source: MERIT, algorithm 1, with the square that the printed version lost. A round has n living vertices, and η vertices
-remain to be activated. It chooses a batch of b seeds by greedy coverage per cost. Decisions use decimal arithmetic.
+Source: MERIT, algorithm 1, with the square that the printed version lost. A round has n inactive vertices, and η of
+them remain to be activated. It chooses a batch of b seeds by greedy coverage per cost. Decisions use decimal numbers.
 """
 
 import math
@@ -17,10 +17,10 @@ STEP = 16
 as many sets as needed. More trials cost only the logarithm of their number in the bounds."""
 
 JUDGES = 4
-"""Ratio between the sets that a batch is chosen from and the judging sets."""
+"""Number of sets that a batch is chosen from, divided by the number of judging sets."""
 
 SERVES = 64
-"""Most rounds that judging sets serve."""
+"""Most rounds in which the same judging sets are used."""
 
 
 def judging(size: int) -> int:
@@ -35,7 +35,7 @@ class Plan:
     Attributes
     ----------
     sizes : tuple of int
-        Numbers of sets of the trials: first θ; at the last, θ_max, a batch needs no certificate.
+        Number of sets of each trial. The first is θ. The last is θ_max, at which a batch needs no certificate.
     fresh : bool
         Whether a batch is judged by other sets than those it was chosen from.
     lower, upper : Decimal
@@ -55,7 +55,10 @@ class Plan:
         return judging(size) if self.fresh else size
 
     def accepts(self, size: int, coverage_upper: int, hits: int) -> bool:
-        """Return whether ``hits`` hit judging sets certify a batch; ``coverage_upper`` bounds its rivals' coverage."""
+        """Return whether a batch that hits ``hits`` judging sets is certified.
+
+        ``coverage_upper`` is an upper bound on the coverage of any seeds that cost no more.
+        """
         with localcontext(CONTEXT):
             least = hit_lower(Decimal(hits), self.lower) * size
             return least > self.target * hit_upper(Decimal(coverage_upper), self.upper) * self.judging(size)
@@ -118,7 +121,7 @@ def _ln(value: int) -> Decimal:
 
 @cache
 def _steps(first: int) -> tuple[int, ...]:
-    """Return the sizes of trials from the first on, up to more than is ever needed; cached, as rounds repeat them."""
+    """Return the sizes of trials, from ``first`` to more than any plan needs; cached, because rounds repeat them."""
     sizes = [first]
     while sizes[-1] < 1 << 64:
         sizes.append(sizes[-1] + -(-sizes[-1] // STEP))
@@ -131,18 +134,18 @@ def plan(n: int, b: int, epsilon: float, certificate: str, batch_costs: int) -> 
     Parameters
     ----------
     n : int
-        Living vertices, >= 2.
+        Number of inactive vertices, >= 2.
     b : int
-        Seeds of the batch, in [1, n).
+        Number of seeds of the batch, in [1, n).
     epsilon : float
         In (0, 1).
     certificate : str
-        ``fresh``: other sets judge a batch than those it was chosen from; they serve up to ``SERVES`` rounds, which
-        costs a union bound over these rounds. ``paper``: the same sets judge it, which costs a union bound over all
-        batches.
+        ``fresh``: separate sets judge a batch. They are used for up to ``SERVES`` rounds, so a union bound over these
+        rounds is needed. ``paper``: a batch is judged by the sets that it was chosen from, so a union bound over all
+        batches is needed.
     batch_costs : int
-        Upper bound on the number of different costs of a batch. The optimum that a batch is compared with depends on
-        its cost, which costs a union bound over the costs.
+        Upper bound on the number of different costs that a batch can have. The optimum that a batch is compared with
+        depends on its cost, so a union bound over these costs is needed.
     """
     with localcontext(CONTEXT):
         eps = Decimal(repr(epsilon))

@@ -107,9 +107,9 @@ class Campaign:
         Raises
         ------
         UsageError
-            If no batch is waiting.
+            If no batch waits to be observed.
         InputError
-            If a vertex is named twice or was active before; then nothing is changed.
+            If a vertex is named twice or was active before. The campaign is unchanged then.
         """
         self._observe(activated, replay=False)
 
@@ -154,7 +154,7 @@ def simulate(
     Parameters
     ----------
     world : World
-        Decides what seeds activate; must be new, with no vertex active.
+        Decides which vertices the seeds activate. It must be new: no vertex is active in it.
     progress : callable, optional
         Called with (vertices activated, η) after each round.
 

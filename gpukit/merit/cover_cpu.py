@@ -1,7 +1,7 @@
 """Greedy coverage per cost over mRR sets on the CPU (Numba); the costly steps run per segment.
 
 Only vertices with a large count per cost can be chosen. An inverted index of these *candidates* finds the sets that a
-seed covers. When ratios have fallen so far that another vertex could be chosen, the candidates are chosen again. The
+seed covers. When ratios have fallen so far that another vertex could be best, the candidates are chosen again. The
 result equals a search through all vertices: the largest count per cost, compared as products of integers, ties to the
 lower id.
 """
@@ -26,7 +26,7 @@ def _bucket(count, cost):
 
 @njit
 def count_members(starts, sizes, arena, begin, end, counts):
-    """Add the occurrences in the sets begin … end - 1 to ``counts``."""
+    """Add to ``counts`` how many of the sets begin … end - 1 contain each vertex."""
     for j in range(begin, end):
         for i in range(starts[j], starts[j] + sizes[j]):
             counts[arena[i]] += 1
@@ -34,10 +34,11 @@ def count_members(starts, sizes, arena, begin, end, counts):
 
 @njit
 def choose_candidates(counts, costs, wanted, slot):
-    """Return the vertices of the fewest highest classes with at least ``wanted``, and the lowest of these classes.
+    """Return the candidates, which are the vertices of the highest classes, and the lowest of these classes.
 
-    Writes the place of each candidate to ``slot``, and -1 for other vertices. The class is 0 if all vertices with a
-    positive count are candidates.
+    Classes are added until they have at least ``wanted`` vertices. The lowest class is 0 if they never do; then all
+    vertices with a positive count are candidates. Afterwards ``slot`` has the index of each candidate, and -1 for every
+    other vertex.
     """
     histogram = np.zeros(BUCKETS, np.int64)
     for v in range(len(counts)):
@@ -62,7 +63,7 @@ def choose_candidates(counts, costs, wanted, slot):
 def invert(starts, sizes, arena, covered, slot, candidates, known):
     """Return the uncovered sets of each candidate in a segment, end to end, with their starts.
 
-    ``known``: number of sets of the segment that hold each vertex, if no set is covered yet; otherwise empty.
+    ``known`` is the number of sets of the segment that contain each vertex if no set is covered yet, otherwise empty.
     """
     list_starts = np.zeros(len(candidates) + 1, np.int64)
     if len(known) > 0:
@@ -114,7 +115,7 @@ def best(counts, costs, candidates, limit):
 
 @njit
 def count_hits(starts, sizes, arena, end, is_seed):
-    """Return how many of the sets 0 … end - 1 hold a seed."""
+    """Return how many of the sets 0 … end - 1 contain a seed."""
     hits = 0
     for j in range(end):
         for i in range(starts[j], starts[j] + sizes[j]):

@@ -20,13 +20,13 @@ def make_sets(
 ) -> MrrSets:
     """Return an empty collection on a device (one CPU thread if None).
 
-    Without ``share_graph_with``, batches are chosen from the collection. With another collection, it judges the batches
-    of that one. The CUDA part is imported only for a GPU.
+    Without ``share_graph_with``, the collection is for choosing batches. With another collection, it is for judging the
+    batches chosen from that one; on a GPU both share the graph. The CUDA part is imported only for a GPU.
 
     Raises
     ------
     UsageError
-        For options that only the paper needs (:func:`gpukit.papers.merit.factory.make_sets` supports them).
+        If an option is set that only the paper needs (:func:`gpukit.papers.merit.factory.make_sets` supports these).
     DeviceError
         If the graph does not fit on the GPU.
     """
@@ -53,6 +53,6 @@ def make_cpu_sets(
 
 
 def share_of_memory(params: Params, to_choose_from: bool) -> float:
-    """Return a collection's share of the memory for members, for choosing batches or for judging them."""
+    """Return the share of the memory for members that a collection gets, for choosing batches or for judging them."""
     largest = JUDGES / (JUDGES + 1) if params.certificate == "fresh" else 1.0
     return largest if to_choose_from else 1 - largest

@@ -1,4 +1,4 @@
-"""A list of seeds that is fixed in advance: what campaigns are compared with."""
+"""A list of seeds that is fixed in advance, for comparison with campaigns."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ from gpukit.merit.problem import Params, check
 from gpukit.merit.world import World
 
 MOST_SETS, MOST_MEMBERS = 1 << 16, 1 << 22
-"""Limits of the number of sets that the list is chosen from, and of their members."""
+"""Most sets that the list is chosen from, and roughly the most members in them."""
 
 
 def fixed_list(
@@ -19,8 +19,8 @@ def fixed_list(
 ) -> np.ndarray:
     """Return all vertices in the order in which a fixed list buys them: a function of graph, costs, model, seed and η.
 
-    Greedy coverage per cost chooses up to η of them from plain RR sets, those of a campaign that has to activate all
-    vertices. The others follow by rising cost.
+    The first vertices, at most η, are chosen by greedy coverage per cost. The sets are plain RR sets: they are the mRR
+    sets of a campaign that has to activate all vertices. The other vertices follow by rising cost.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def fixed_list(
 
 
 def cost_in(world: World, order: np.ndarray, costs: np.ndarray, eta: int) -> int:
-    """Return what a list costs in a new world until η vertices are active; who is active is not bought."""
+    """Return the cost of buying a list in a new world until η vertices are active; active vertices are not bought."""
     active, cost, reached = np.zeros(len(order), np.bool_), 0, 0
     for v in order:
         if reached >= eta:

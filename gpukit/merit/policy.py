@@ -1,9 +1,10 @@
 """One round: draw or update mRR sets, choose a batch, and add sets until the batch is certified.
 
 The first trial keeps the number of sets of the last round if its counts say that this number, or a slightly smaller
-one, will suffice again. Counting occurrences in other sets takes time, and a lucky round says little about the next.
+one, suffices again. With another number, occurrences would have to be counted again, and a lucky round says little
+about the next.
 
-Sample ids, below 2**48: the collection for choosing batches uses ids from 0 on, the judging sets ids from 2**47 on.
+Sample ids are below 2**48. The collection for choosing batches uses ids from 0 on, the judging sets ids from 2**47 on.
 """
 
 from bisect import bisect_left
@@ -25,17 +26,18 @@ from gpukit.worlds.reverse import Reverse
 JUDGE_FIRST = 1 << 47
 
 LEAP = 4
-"""Most sets of a trial, as a multiple of the previous trial: small counts are unreliable."""
+"""Most sets of a trial, as a multiple of the previous trial; counts in few sets are unreliable."""
 
 BACK = 2
-"""Steps by which a round reduces the size, if even more steps would suffice."""
+"""Trial sizes by which a round goes back from the last size, if an even smaller size would suffice."""
 
 END_ROOTS = 1 << 24
-"""Most roots of the sets of a trial in the end game; more if a trial of the usual size would have half as many."""
+"""Most roots in the sets of a trial in the end game, or twice the roots of a first trial just before the end game, if
+that is more."""
 
 DOUBT, MORE, LESS = 1.3, 1.1, 0.99
-"""Initial ratio between the expected share of hit sets in the collection and in the judging sets; the factors by
-which a refusal and a round change it."""
+"""Initial ratio between the share of sets that a batch hits in the collection and the share expected in the judging
+sets, and the factors by which a refusal and a round change this ratio."""
 
 
 class Judge:
@@ -51,7 +53,7 @@ class Judge:
     sets : MrrSets
         The collection.
     serves : int
-        Most rounds that the sets serve.
+        Most rounds for which the same sets are used.
     """
 
     def __init__(self, sets: MrrSets, serves: int) -> None:
@@ -62,14 +64,14 @@ class Judge:
         sets.restart(JUDGE_FIRST)
 
     def begin(self, regenerate: bool) -> None:
-        """Begin a round; with ``regenerate`` the same sets are always drawn again."""
+        """Begin a round. With ``regenerate`` all sets are dropped and drawn again with the same ids."""
         if self._rounds >= self.serves:
             self.renew()
         elif regenerate:
             self.sets.restart(JUDGE_FIRST + self.used)
 
     def extend_to(self, size: int) -> None:
-        """Make enough sets of this round to judge a batch chosen from ``size`` sets."""
+        """Update and draw sets until there are enough to judge a batch chosen from ``size`` sets."""
         size = judging(size)
         self._judges = max(self._judges, size)
         self.sets.update(size)
@@ -84,7 +86,7 @@ class Judge:
         return self.used + (refused + 1) * max(self._judges, judging(size))
 
     def remember(self, used: int, size: int, refused: int) -> None:
-        """Record a round: sets in its collection, ids used up before its judging sets, refusals."""
+        """Record a round: ids used up before its judging sets, sets in its collection, and refusals."""
         if used != self.used:
             self._begin_with(used)
         self._rounds, self._judges = self._rounds + 1, max(self._judges, judging(size))
@@ -153,7 +155,7 @@ class Policy:
     def observe(self, last: Round, activated: np.ndarray, *, replay: bool = False) -> None:
         """Remove the vertices that a batch activated from the graph.
 
-        With ``replay`` the batch was chosen elsewhere; only collections with a history are rebuilt.
+        ``replay`` says that the batch was chosen elsewhere; then only a collection with a history is rebuilt.
 
         Raises
         ------
@@ -178,7 +180,7 @@ class Policy:
                 self._sets.begin(last.sets)
 
     def _plan(self) -> Plan:
-        """Return the plan of the round; in the end game it has only sizes whose roots stay below a limit."""
+        """Return the plan of the round; in the end game, only the sizes that keep the number of roots below a limit."""
         params, living, eta = self.params, self.residual.living, self.residual.eta
 
         def of(b: int) -> Plan:
@@ -266,7 +268,7 @@ class Policy:
         return max(0, min(place, len(trials.sizes) - 1))
 
     def _end(self) -> Round:
-        """Return the η_i cheapest living vertices; these alone end the campaign."""
+        """Return the round that chooses the η_i cheapest inactive vertices; these alone end the campaign."""
         living = np.flatnonzero(self.residual.dead == 0)
         order = np.argsort(self.costs.values[living], kind="stable")
         seeds = living[order[: self.residual.eta]].astype(np.int32)

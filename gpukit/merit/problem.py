@@ -14,7 +14,7 @@ from gpukit.parameters.merit import Params
 MAX_COST = 2**31 - 1
 
 CHUNK = 1 << 16
-"""Costs per step of the computation of their common difference; it usually ends after one step."""
+"""Number of costs that a step of the search for their common difference reads; one step usually suffices."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Costs:
     scheme : str
         ``degree`` (0.01 + 0.01 · d_out, the paper's), ``uniform`` (1 each) or ``file``.
     unpriced : int, optional
-        Number of vertices that a file did not name, so that each costs 1.
+        Number of vertices that the file does not name; each of them costs 1.
     """
 
     values: np.ndarray
@@ -57,7 +57,7 @@ class Costs:
         return float(units * self.unit)
 
     def sums(self, count: int) -> int:
-        """Return a bound on the number of different sums of ``count`` costs."""
+        """Return an upper bound on the number of different sums of ``count`` costs."""
         return count * self._range + 1
 
     @cached_property
@@ -114,7 +114,7 @@ class Round:
     activated : int32 array or None
         Activated vertices, seeds included, ascending; None until observed.
     sets : int
-        mRR sets in the collection that the batch was chosen from; 0 in the end game, which needs none.
+        mRR sets in the collection that the batch was chosen from; 0 for a batch of the kind ``end``.
     covered : int
         Number of these sets that the batch hits.
     hits : int or None
@@ -122,11 +122,11 @@ class Round:
     kind : str
         ``certified``, ``cap`` (so many sets that no certificate is needed) or ``end`` (the cheapest vertices suffice).
     coverage_upper : int
-        Bound on the sets that any seeds of the same cost hit.
+        Upper bound on the number of these sets that any seeds of the same cost hit.
     refused : int
-        Batches of this round that the judging sets refused.
+        Number of batches of this round that the judging sets refused.
     judged : int
-        Ids of judging sets used up before the sets that judged this batch.
+        Number of ids of judging sets that were used up before the sets that judged this batch.
     """
 
     batch: np.ndarray
@@ -158,7 +158,7 @@ class Result:
     memory : int
         Peak bytes of device memory of the arrays; 0 on the CPU.
     planned_memory : int
-        Bytes that the budget planned for, before the arrays were made.
+        Bytes that were planned before the arrays were allocated.
     """
 
     rounds: tuple[Round, ...]

@@ -20,11 +20,11 @@ class Residual:
     Attributes
     ----------
     dead : uint8 array, shape (n,)
-        1 for activated vertices.
+        1 for active vertices, 0 for inactive ones.
     living, eta : int
-        n_i and η_i of the round (η_i <= 0: done).
+        Numbers of inactive vertices, n_i, and of vertices that remain to be activated, η_i (η_i <= 0: done).
     living_in : int32 array, shape (n,) or (0,)
-        Living in-neighbours of each vertex; LT only.
+        Number of inactive in-neighbours of each vertex; LT only.
     """
 
     def __init__(self, graph: Graph, eta: int, model: str) -> None:
@@ -35,7 +35,10 @@ class Residual:
         self.living_in = np.diff(graph.in_indptr).astype(np.int32) if model == "lt" else np.zeros(0, np.int32)
 
     def kill(self, vertices: np.ndarray) -> np.ndarray:
-        """Remove distinct living vertices; return the vertices that lost an in-neighbour (LT; empty under IC)."""
+        """Mark distinct inactive vertices as active.
+
+        Returns the vertices that lost an inactive in-neighbour under LT, and an empty array under IC.
+        """
         assert not self.dead[vertices].any()
         self.dead[vertices] = 1
         self.living -= len(vertices)

@@ -18,10 +18,10 @@ from gpukit.worlds.reverse import Reverse
 
 MIN_CANDIDATES, CANDIDATES_PER_SEED = 512, 16
 ROOM = 1 << 16
-"""Initial room of an arena, in members."""
+"""Initial capacity of an arena, in members."""
 
 THREAD_BYTES = 16
-"""Bytes of a segment per vertex while it is made."""
+"""Bytes of a segment per vertex while it is allocated."""
 
 SET_BYTES = 48
 """Bytes of a set besides its members, while the arrays grow."""
@@ -40,7 +40,7 @@ class MrrSets(Protocol):
         """Total number of vertices whose in-edges were drawn."""
 
     def kill(self, vertices: np.ndarray, weakened: np.ndarray) -> None:
-        """Note that vertices died in the residual graph, and which vertices lost an in-neighbour."""
+        """Note which vertices became active, and which vertices lost an inactive in-neighbour by that."""
 
     def restart(self, first: int) -> None:
         """Drop all sets; the next ones have ids from ``first`` on."""
@@ -61,7 +61,7 @@ class MrrSets(Protocol):
         """
 
     def memory(self) -> int:
-        """Return the most bytes of device memory taken so far; 0 on the CPU."""
+        """Return the peak bytes of device memory so far; 0 on the CPU."""
 
     def planned(self) -> int:
         """Return the planned bytes of device memory; 0 on the CPU."""
@@ -79,11 +79,12 @@ class Selection:
     seeds : int32 array
         In order of choice.
     gains : int64 array
-        Newly covered sets of each seed.
+        Number of sets that each seed newly covers.
     hits : int or None
-        Valid sets of the judge that the seeds hit.
+        Number of valid sets of the judge that the seeds hit.
     leaders : list of (int, int)
-        Number of sets and cost of the 2b vertices with the largest ratios, or of all vertices in any set.
+        Number of sets and cost of the 2b vertices with the largest ratios; of all vertices in any set, if these are
+        fewer.
     """
 
     seeds: np.ndarray
@@ -118,7 +119,7 @@ MakeUpdate = Callable[[], Callable[..., tuple[int, int, int]]]
 
 
 class Segment:
-    """The sets of one worker: their arena, and the place of each set in it."""
+    """The sets of one worker: the arena with their members, and the position of each set in it."""
 
     def __init__(self, n: int, dead: np.ndarray, update: Callable[..., tuple[int, int, int]]) -> None:
         self.sets = Sets(*(np.empty(64, dtype) for dtype in (np.int64, np.int32, np.int32, np.int64)))
@@ -146,7 +147,7 @@ class Segment:
             self.sets = larger
 
     def make_room(self, needed: int) -> None:
-        """Move the sets together, and make room for ``needed`` more members in the arena."""
+        """Compact the arena, and make room in it for ``needed`` more members."""
         starts, sizes, _, _ = self.sets
         self.tail = int(update_cpu.compact(starts, sizes, np.argsort(starts[: self.have]), self.arena))
         if 2 * self.tail + needed > len(self.arena):
@@ -221,14 +222,14 @@ class CpuSets:
             one.counts[:] = 0
 
     def kill(self, vertices: np.ndarray, weakened: np.ndarray) -> None:
-        """Note that vertices died; all sets must be checked again."""
+        """Note which vertices became active; all sets must be checked again."""
         self._valid = self._counted = 0
         for one in self._segments:
             one.visited[vertices] = update_cpu.DEAD
             one.counts[:] = 0
 
     def begin(self, size: int) -> None:
-        """Do nothing: here the host updates the sets."""
+        """Do nothing, because here the host updates the sets."""
 
     def update(self, size: int) -> None:
         """Bring the existing sets below ``size`` up to the current round."""
@@ -325,7 +326,7 @@ class CpuSets:
         return Selection(chosen, np.array(gains, np.int64), hits, leaders or [])
 
     def count_hits(self, seeds: np.ndarray) -> int:
-        """Return the number of valid sets that hold a seed."""
+        """Return the number of valid sets that contain a seed."""
         self._is_seed[seeds] = True
 
         def count(worker: int, segment: Segment) -> int:
@@ -336,11 +337,11 @@ class CpuSets:
         return hits
 
     def memory(self) -> int:
-        """Return the bytes of device memory taken: 0."""
+        """Return the peak bytes of device memory, which is 0 here."""
         return 0
 
     def planned(self) -> int:
-        """Return the planned bytes of device memory: 0."""
+        """Return the planned bytes of device memory, which is 0 here."""
         return 0
 
     def export(self) -> tuple[np.ndarray, np.ndarray]:

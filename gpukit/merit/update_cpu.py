@@ -2,7 +2,7 @@
 
 The sets of a segment lie in one arena, in the order in which they were written. A changed set is written again at the
 end; clean sets stay in place. The members of a set, in order of discovery, are the queue of its search. One stamp per
-vertex says whether the vertex is dead or already in the set.
+vertex says whether the vertex is active or already in the set.
 """
 
 from collections import namedtuple
@@ -18,13 +18,13 @@ from gpukit.worlds.sample_cpu import CHILDREN, GROUP, counter_word, draw_group, 
 from gpukit.worlds.tables import MAX_LIVE
 
 DEAD = 2**31 - 1
-"""Stamp of a dead vertex."""
+"""Stamp of an active vertex."""
 
 CALLS = 64
-"""Philox calls of a root sequence made at a time."""
+"""Most Philox calls of a root sequence that are made together."""
 
 PROBES, POLLUTED, EXTENDED = 0, 1, 2
-"""Places in ``facts``: vertices whose in-edges were drawn, sets drawn again, sets that gained roots."""
+"""Positions in ``facts``: vertices whose in-edges were drawn, sets drawn again, sets that gained roots."""
 
 
 class Scratch(namedtuple("Scratch", "words starts child live")):
@@ -47,11 +47,11 @@ def _draw_calls(first, sample_low, high, seed, w0, w1, w2, w3, size):
 
 @njit
 def add_roots(arena, begin, roots, tail, wanted, cursor, n, key, sample, visited, stamp, words):
-    """Continue the root sequence of a set until it has ``wanted`` roots; return the new tail and place in the sequence.
+    """Continue the root sequence of a set until it has ``wanted`` roots; return the new tail and cursor.
 
     The set is ``arena[begin:tail]``. Its first ``roots`` members are roots, stamped ``stamp + 1``; all other members
     are stamped ``stamp``. New roots from outside are appended at the tail; members that become roots move to the front.
-    ``cursor`` counts the used words of the sequence.
+    ``cursor`` is the number of used words of the sequence.
     """
     low, high = uint32(uint64(sample) & uint64(0xFFFFFFFF)), counter_word(sample, key.root_tag)
     size, outside = tail - begin, int64(0)
@@ -109,7 +109,7 @@ def probe(edges, remaining, key, sample, arena, head, tail, visited, stamp, scra
             vertex[j] = v
             starts[j], lengths[j], metas[j] = rows[v, 0], rows[v, 1], rows[v, 2]
         draw_group(vertex, low, high, key.seed, w0, w1, w2, w3, size)
-        # Find the numbers of their live edges.
+        # Find the positions of their live edges.
         kids = 0
         for j in range(size):
             start, length = starts[j], lengths[j]
@@ -166,7 +166,7 @@ def probe(edges, remaining, key, sample, arena, head, tail, visited, stamp, scra
 
 @njit
 def is_clean(arena, start, size, dead):
-    """Return whether no member of a set is dead (algorithm 3, lines 8 to 11)."""
+    """Return whether no member of a set is active (algorithm 3, lines 8 to 11)."""
     found = np.uint8(0)
     for member in arena[start : start + size]:
         found |= dead[uint32(member)]
@@ -185,9 +185,9 @@ def finish_set(sets, j, arena, start, known, head, tail, wanted, cursor):
 def update_sets(edges, remaining, key, span, sets, arena, tail, visited, stamp, facts, scratch):
     """Bring the sets begin … end - 1 of a segment up to the current round (algorithms 2 and 5).
 
-    A clean set with an unchanged number of roots is only read. A clean set with further roots is searched from these
-    alone. A polluted set is searched again from all its roots, with the same coins; it becomes the set that a fresh
-    draw of the same id would give.
+    A clean set has no active member; a polluted set has one. A clean set with an unchanged number of roots is only
+    read. A clean set that gains roots is searched from the new roots alone. A polluted set is searched again from all
+    its roots, with the same coins; it becomes the set that a fresh draw of the same id would give.
 
     Parameters
     ----------
@@ -197,11 +197,11 @@ def update_sets(edges, remaining, key, span, sets, arena, tail, visited, stamp, 
     span : Span
     sets : Sets
     arena : int32 array
-        Members; written from ``tail`` on. A set needs room for 2 · living members.
+        Members; written from ``tail`` on. A set needs room for ``2 * remaining.living`` members.
     visited : int32 array, shape (n,)
-        ``DEAD`` for dead vertices; otherwise the stamp of the last set that held the vertex.
+        ``DEAD`` for active vertices, otherwise the stamp of the last set that contained the vertex.
     stamp : int
-        Larger than any stamp in use; a set uses two.
+        Larger than any stamp in use. A set uses two stamps.
     facts : int64 array, shape (3,)
         Counters, incremented.
     scratch : Scratch
@@ -248,7 +248,7 @@ def update_sets(edges, remaining, key, span, sets, arena, tail, visited, stamp, 
 
 @njit
 def compact(starts, sizes, order, arena):
-    """Move the sets of an arena to its beginning, packed and in order of their places; return the new tail."""
+    """Pack the sets at the beginning of an arena, in ``order``, which is by rising start; return the new tail."""
     tail = int64(0)
     for j in order:
         start = starts[j]

@@ -1,4 +1,4 @@
-"""The hidden world, which decides what seeds activate. The policy sees only the vertices that the world reports."""
+"""The hidden world: it decides which vertices seeds activate. The policy sees only the vertices that it reports."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -15,7 +15,7 @@ from gpukit.worlds.rule import word_of
 
 
 class World(Protocol):
-    """Decides what a batch activates, given all earlier activations."""
+    """Decides which vertices a batch activates, given all earlier activations."""
 
     def diffuse(self, seeds: np.ndarray) -> np.ndarray:
         """Return the newly activated vertices (int32, ascending), seeds included."""
@@ -25,7 +25,7 @@ class World(Protocol):
 def _cascade(indptr, indices, of_edges, of_heads, seed, tag, world, active, queue, tail):
     """Let ``queue[:tail]`` activate other vertices under IC; return the new tail. Coins are keyed by the source vertex.
 
-    Probabilities are stored minus one: per edge, or per head if ``of_edges`` is empty.
+    Probabilities are in fixed point, times 2**32 and minus one: per edge, or per head if ``of_edges`` is empty.
     """
     head = 0
     while head < tail:
@@ -81,7 +81,7 @@ class SimulatedWorld:
 
     Notes
     -----
-    It remembers the active vertices, so it serves one campaign.
+    A world remembers which vertices are active, so each campaign needs a new one.
     """
 
     def __init__(self, graph: Graph, model: str, seed: int, number: int = 0) -> None:
@@ -120,7 +120,7 @@ class SimulatedWorld:
 
 
 class ReplayedWorld:
-    """A replay of an observed campaign: round i activates the vertices of the i-th record.
+    """The world of an observed campaign: in round i the vertices of the i-th record become active.
 
     Parameters
     ----------
