@@ -1,13 +1,15 @@
 """TopPPR, the rival that the paper calls the fastest (Wei, He, Xiao, Wang, Shang, Du, Wen, SIGMOD 2018).
 
-At least a share ρ of the k best is returned with probability 1 - 1/n. A query first pushes forward from its source and
-draws walks from what is left, to halved thresholds, until few vertices are in doubt (the filter); then it searches
-backward from each of these, and tests what the same walks say of them, again to halved thresholds (the refinement).
-Once that was as much work as the pushes, these go on: what is left forward is half, and so is what bounds allow.
+With probability 1 - 1/n an answer contains at least a share ρ of the k best vertices. A query has two phases. The
+filter pushes forward from the source and draws walks from the residues. It halves the threshold and repeats this until
+few vertices are in doubt. The refinement pushes backward from each vertex in doubt, and estimates it again from the
+same walks, also with a threshold that is halved. If the refinement costs as much as all forward pushes so far, the
+query pushes forward again with half the threshold, so that residues and bounds shrink.
 
-Written by what the method is, not after its authors' code, and different from it where that is unsound: bounds have
-no factors below one, cover all vertices and all tests, and are those of where walks end, which is in a known range; how
-many walks there are follows from edges pushed, not from a clock; a vertex without out-edges keeps a walk, as in kPAR.
+This code follows the method, not the authors' code, and differs from the method where it is unsound. Bounds have no
+factors below one. They hold for all vertices and all tests at once. They are bounds for samples in a known range, one
+per walk, which depend on where the walk ends. The number of walks follows from the number of edges pushed along, not
+from a clock. A walk ends at a vertex without out-edges, as in kPAR.
 """
 
 import math
@@ -29,25 +31,26 @@ from gpukit.papers.kpar.baselines import collected
 from gpukit.parameters.kpar import TOPPPR_PRECISION
 
 IN_DOUBT = 500
-"""Vertices in doubt from which on the filter goes over to the refinement; k, if that is more."""
+"""The filter ends when at most so many vertices are in doubt, or at most k, if that is more."""
 
 LEAST_WALKS = 1000
 
 EDGES_A_WALK = 48
-"""Edges that are pushed along in the time of a walk: their ends are neighbours in memory, its steps are not."""
+"""Edges that are pushed along in the time of one walk. A push reads contiguous memory, a step of a walk does not."""
 
 RESOLUTION = 1e-10
-"""Mass that may be left at the end: scores closer than that are equal."""
+"""Sum of residues at which a query ends. Scores that differ by less count as equal."""
 
 ROUND = 2
-"""Round of the streams, so that walks are not those of FORA+ or of an index."""
+"""Round of the streams, so that the walks differ from those of FORA+ and of an index."""
 
 
 class _Room(NamedTuple):
-    """Working space of a query, all of shape (n,).
+    """Working space of a query: arrays of shape (n,).
 
-    ``residue`` and ``reserve`` (int64) are of the push forward and ``back`` (float64) of one backward, ``hits`` (int64)
-    says how many walks ended where; ``known`` and ``queued`` (bool) mark the members of ``met`` and of a frontier.
+    ``residue`` and ``reserve`` (int64) belong to the forward push. ``back`` (float64) has the residues of one backward
+    push. ``hits`` (int64) counts the walks that ended at each vertex. ``known`` and ``queued`` (bool) mark the members
+    of ``met`` and of a frontier. ``met``, ``frontier`` and ``upcoming`` (int32) are lists of vertices.
     """
 
     residue: np.ndarray
@@ -69,7 +72,10 @@ class _Room(NamedTuple):
 
 @njit
 def _push(edges, limit, met, room):
-    """Push forward until no residue is above ``limit`` times the out-degree; return vertices met, and edges pushed."""
+    """Push forward until no residue is above ``limit`` times the out-degree.
+
+    Returns the number of vertices met so far, and the number of edges pushed along.
+    """
     indptr, indices, one_minus_alpha = edges
     residue, reserve, known, queued = room.residue, room.reserve, room.known, room.queued
     frontier, upcoming = room.frontier, room.upcoming
@@ -112,7 +118,10 @@ def _push(edges, limit, met, room):
 
 @njit
 def _alias(met, room):
-    """Return a table (starts, chance to stay, another place) that draws a vertex by its residue in constant time."""
+    """Return an alias table, which draws a vertex with probability proportional to its residue in constant time.
+
+    The table has, by index, a vertex, the probability to keep this index, and the index to take otherwise.
+    """
     starts, stays = np.empty(met, np.int32), np.empty(met, np.float64)
     count, total = 0, 0.0
     for j in range(met):
@@ -131,7 +140,7 @@ def _alias(met, room):
         else:
             heavy[many] = i
             many += 1
-    # What a light place lacks comes from a heavy one, which may be light afterwards.
+    # A heavy index fills up a light one, and may be light itself afterwards.
     while few > 0 and many > 0:
         few -= 1
         small, large = light[few], heavy[many - 1]
@@ -141,7 +150,7 @@ def _alias(met, room):
             many -= 1
             light[few] = large
             few += 1
-    # Only rounding leaves places here.
+    # Without rounding errors none would be left here.
     for i in range(few):
         stays[light[i]] = 1.0
     return starts[:count], stays[:count], other
@@ -149,7 +158,7 @@ def _alias(met, room):
 
 @njit
 def _walk(edges, seed, tags, table, walks, met, room):
-    """Draw walks whose starts the table draws, and count where they end; return vertices met."""
+    """Draw walks with starts from the table, and count their ends; return the number of vertices met so far."""
     starts, stays, other = table
     for j in range(walks):
         w0, w1, w2, w3 = draw4(seed, tags[0], j, 0, 0)
@@ -168,14 +177,18 @@ def _walk(edges, seed, tags, table, walks, met, room):
 
 @njit
 def _deviation(total, squares, walks, largest, log_term):
-    """Return how far the mean of samples in [0, ``largest``] may be off (Maurer and Pontil, COLT 2009, theorem 4)."""
+    """Return a bound on the error of the mean of ``walks`` samples in [0, ``largest``].
+
+    ``total`` is the sum of the samples, ``squares`` the sum of their squares. Source: Maurer and Pontil, COLT 2009,
+    theorem 4.
+    """
     variance = max(squares - total * total / walks, 0.0) / (walks - 1)
     return np.sqrt(2.0 * variance * log_term / walks) + 7.0 * largest * log_term / (3.0 * (walks - 1))
 
 
 @njit
 def _bounds(ids, left, walks, log_term, room):
-    """Return π̂ and bounds of vertices by the walks that end there; ``left`` is the mass of all residues."""
+    """Return π̂ of vertices from the walks that end there, and their bounds; ``left`` is the sum of all residues."""
     estimates, lower, upper = np.empty(len(ids)), np.empty(len(ids)), np.empty(len(ids))
     for j in range(len(ids)):
         v = ids[j]
@@ -189,7 +202,10 @@ def _bounds(ids, left, walks, log_term, room):
 
 @njit
 def _limits(lower, upper, k, outside):
-    """Return the k + 1-st largest upper and the k-th largest lower bound; ``outside`` is the upper one of others."""
+    """Return the k + 1-st largest upper bound, at least ``outside``, and the k-th largest lower bound.
+
+    ``outside`` is an upper bound for all vertices that are not listed. If a list is too short, its bound counts as 0.
+    """
     keys = upper.copy()
     highest = largest_first(keys, len(keys), k + 1) if len(keys) > k else 0.0
     keys = lower.copy()
@@ -204,10 +220,11 @@ def _search(in_indptr, in_indices, indptr, alpha, threshold, target, room):
     Returns
     -------
     found : float
-        The mass that forward residues bring through what was pushed, in units of 2**-62.
+        The mass that the forward residues of the vertices pushed from bring to the target, in units of 2**-62.
     seen : int
-        Vertices in ``room.upcoming`` that may have a residue; they are marked as queued.
-    edges : int
+        Number of vertices in ``room.upcoming``, which may have a backward residue; they are marked as queued.
+    worked : int
+        Edges pushed along, plus vertices that were examined for the next frontiers.
     """
     back, queue, seen = room.back, room.frontier, room.upcoming
     back[target] = 1.0
@@ -219,7 +236,7 @@ def _search(in_indptr, in_indices, indptr, alpha, threshold, target, room):
             v = queue[i]
             taken = back[v]
             back[v] = 0.0
-            # A walk that has come to a vertex without out-edges ends there for certain.
+            # A walk that reaches a vertex without out-edges ends there for certain.
             stop = alpha if indptr[v + 1] > indptr[v] else 1.0
             found += float(room.residue[v]) * stop * taken
             passing = taken * stop / alpha * (1.0 - alpha)
@@ -241,7 +258,10 @@ def _search(in_indptr, in_indices, indptr, alpha, threshold, target, room):
 
 @njit
 def _refine(in_indptr, in_indices, edges, alpha, threshold, doubted, left, walks, log_term, room):
-    """Search backward from each vertex in doubt; return π̂, bounds as in :func:`_bounds`, and the edges worked on."""
+    """Push backward from each vertex in doubt.
+
+    Returns π̂ and its bounds, as :func:`_bounds` does, and the sum of ``worked`` of :func:`_search`.
+    """
     estimates, lower, upper = np.empty(len(doubted)), np.empty(len(doubted)), np.empty(len(doubted))
     worked = 0
     for i in range(len(doubted)):
@@ -266,18 +286,19 @@ def _refine(in_indptr, in_indices, edges, alpha, threshold, doubted, left, walks
 
 
 def _log_term(n: int, *numbers: int) -> float:
-    """Return ln(4/p) of a test of a vertex, which goes by numbers from 1 on: of all tests and vertices, p sums to 1/n.
+    """Return ln(4/p), where p is the probability that one test of one vertex fails.
 
-    All of these tests hold at once, so that it is no matter which of them are made.
+    ``numbers``, from 1 on, identify the test. The sum of p over all tests and vertices is 1/n. So all tests hold at
+    once with probability 1 - 1/n, and it does not matter which of them are made.
     """
     with localcontext(CONTEXT):
         return float(Decimal(4 * max(n, 1) ** 2 * math.prod(one * (one + 1) for one in numbers)).ln())
 
 
 def _first_limit(graph: Graph, k: int) -> float:
-    """Return the residue for each out-edge down to which a query pushes first, in units of 2**-62.
+    """Return the first threshold of a query: a residue per out-edge, in units of 2**-62.
 
-    As FORA balances pushes and walks, for scores of about 1/(k · ln n), which the k-th may have.
+    It balances pushes and walks as FORA does, for scores of about 1/(k · ln n); the k-th score may be as large as that.
     """
     with localcontext(CONTEXT):
         walks = k * Decimal(max(graph.n, 3)).ln()
@@ -285,7 +306,11 @@ def _first_limit(graph: Graph, k: int) -> float:
 
 
 class _Doubt(NamedTuple):
-    """Who is among the k best for certain, and who may be: internal ids and bounds, place by place."""
+    """The vertices that are certainly among the k best, and those in doubt, with their scores.
+
+    ``certain`` are internal ids and ``scores`` their π̂. ``ids`` are the vertices in doubt, with π̂ and bounds.
+    ``closed`` says that no other vertex can be among the k best.
+    """
 
     certain: np.ndarray
     scores: np.ndarray
@@ -296,15 +321,15 @@ class _Doubt(NamedTuple):
     closed: bool
 
     def closer(self, estimates: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> "_Doubt":
-        """Return the same with other estimates, and with bounds that hold as well."""
+        """Return the same with new estimates, and with the tighter ones of the old and the new bounds."""
         return self._replace(
             estimates=estimates, lower=np.maximum(self.lower, lower), upper=np.minimum(self.upper, upper)
         )
 
     def sorted_out(self, k: int, outside: float) -> "_Doubt":
-        """Move those who are certain by their bounds over, and leave those out who cannot be among the k best.
+        """Move vertices that the bounds make certain to ``certain``, and drop those that cannot be among the k best.
 
-        ``closed`` says whether nobody else can be, whose upper bound is ``outside``.
+        ``outside`` is the upper bound of all vertices not listed; ``closed`` says whether it excludes them.
         """
         highest, least = _limits(self.lower, self.upper, k - len(self.certain), outside)
         sure = self.lower > highest
@@ -315,12 +340,12 @@ class _Doubt(NamedTuple):
         return _Doubt(certain, scores, ids, estimates, self.lower[open_], self.upper[open_], outside < least)
 
     def is_good_enough(self, k: int, lacking: int) -> bool:
-        """Return whether any choice has all but ``lacking`` of the k best."""
+        """Return whether every possible answer contains all but at most ``lacking`` of the k best vertices."""
         wanted = k - len(self.certain)
         return wanted <= lacking or (self.closed and len(self.ids) - wanted <= lacking)
 
     def best(self, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the certain ones and the best of the others, by falling score, and the scores (int64)."""
+        """Return the certain vertices and the best of those in doubt, by falling score, and their scores (int64)."""
         rest = np.lexsort((self.ids, -self.estimates))[: k - len(self.certain)]
         ids = np.concatenate((self.certain, self.ids[rest]))
         scores = (np.concatenate((self.scores, self.estimates[rest])) * float(ONE)).astype(np.int64)
@@ -338,21 +363,22 @@ def topppr(
     seed: int = 0,
     threads: int = 1,
 ) -> Result:
-    """Answer by TopPPR, a query a thread.
+    """Answer queries by TopPPR; each thread answers one query at a time.
 
     Parameters
     ----------
     graph : Graph
-        With its transpose; edges count alike.
+        With its transpose. All out-edges of a vertex are equally likely.
     sources : Sources
     k : int
-        Length of an answer, 1 … n.
+        Length of each answer, 1 … n.
     params : Params, optional
-        α alone matters.
+        Only α matters.
     precision : float
-        ρ in (0, 1]: at least ρ · k of the k best are found, scores within 1e-10 of each other being equal.
+        ρ in (0, 1]: an answer contains at least ρ · k of the k best. Scores that differ by less than 1e-10 count as
+        equal.
     seed, threads : int
-        The answer does not depend on the threads.
+        Answers do not depend on the number of threads.
 
     Returns
     -------
@@ -362,7 +388,7 @@ def topppr(
     Raises
     ------
     UsageError
-        If ρ is out of range, or edges are to be weighted.
+        If ρ is out of range, or the parameters ask for weighted edges.
     """
     params = params or Params()
     if not 0 < precision <= 1:
@@ -374,7 +400,7 @@ def topppr(
 
 
 def load(edge: Graph, params: Params) -> None:
-    """Call all compiled functions on a graph of one edge, for their code to be there."""
+    """Call all compiled functions on a graph of one edge, so that their code is loaded."""
     query, room = _Query(edge, 1, params, TOPPPR_PRECISION, 0), _Room.of(edge.n)
     room.met[0], room.known[0], room.residue[0] = 0, True, ONE // 2
     table = _alias(1, room)
@@ -386,7 +412,7 @@ def load(edge: Graph, params: Params) -> None:
 
 
 class _Query:
-    """What the queries of a batch share."""
+    """Data that the queries of a batch share."""
 
     def __init__(self, graph: Graph, k: int, params: Params, precision: float, seed: int) -> None:
         self.graph, self.k, self.seed = graph, k, np.uint64(seed)
@@ -404,7 +430,7 @@ class _Query:
         room.met[:met], room.known[one.vertices] = one.vertices, True
         room.residue[one.vertices] = one.mass.view(np.int64)
         limit, pushed, test = self.first_limit, 0, 0
-        # Where no residue is above this, their sum is not above the resolution.
+        # If no residue per out-edge is above this, the sum of residues is at most the resolution.
         least = RESOLUTION * ONE / max(self.graph.m, 1)
         doubt = _Doubt(room.met[:0], np.empty(0), room.met[:0], np.empty(0), np.empty(0), np.empty(0), False)
         while True:
@@ -434,7 +460,7 @@ class _Query:
             limit = max(limit / 2, least)
 
     def _refined(self, doubt: _Doubt, left: float, walks: int, pushed: int, test: int, room: _Room) -> _Doubt:
-        """Search backward, ever further, until the answer is good enough, or was as much work as pushes so far."""
+        """Push backward to halved thresholds until the answer is good enough, or this costs as much as all pushes."""
         graph, threshold, depth, worked = self.graph, 1.0, 2, 0
         while worked <= pushed and not doubt.is_good_enough(self.k, self.lacking):
             found = _refine(
