@@ -1,1 +1,1 @@
-"""A query once graph and index are prepared: ``answer.py`` is the host algorithm of both devices."""
+"""Queries on a prepared graph and index; ``answer.py`` is the host algorithm of both devices."""

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from gpukit.kpar.query.answer_cpu import Workspace
 
 Schedule = tuple[list[Step], tuple]
-"""The steps; and their ρ, coefficients of the bounds and patience as arrays on the device."""
+"""The steps, and arrays on the device: for each step its ρ, the coefficients of the bounds, and the patience."""
 
 
 class Task(NamedTuple):
     """A batch: its queries, the vertices that answers may name, the values of δ, and arguments of the kernels.
 
-    ``in_edges`` serve to refine answers; they are empty if answers are not refined.
+    ``in_edges`` are for refining answers; they are empty if answers are not refined.
     """
 
     sources: Sources
@@ -52,7 +52,8 @@ class Ready(ABC):
     schedules : dict
         Cached schedules by k and depth; computing one takes long compared with a query.
     made : dict of InEdges
-        The in-edges on the device: under ``in``, once an answer has been refined; the entry ``nowhere`` is empty.
+        The in-edges on the device: under ``in`` those of the graph, made for the first batch that refines answers;
+        under ``nowhere`` empty ones, for batches that do not.
     """
 
     graph: Graph
@@ -65,21 +66,21 @@ class Ready(ABC):
         self, sources: Sources, k: int, *, to_end: bool = False, refine: bool = False, among: np.ndarray | None = None,
         progress: Callable[[int, int], None] | None = None, threads: int = 1, shape: Any = None,
     ) -> Result:  # fmt: skip
-        """Answer a batch of queries (:func:`query`); a GPU takes a ``shape`` instead of threads, by default its own."""
+        """Answer a batch of queries (:func:`query`); on a GPU ``shape`` replaces ``threads``, and None is its own."""
         with self.on_device():
             steps, arrays = self.schedule(k, to_end)
             request = Request._make((k, *arrays, float(self.constants.delta_min), self.index.params.epsilon))
             return self.answers(Task(sources, among, steps, request, self.in_edges(refine), progress), threads, shape)
 
     def schedule(self, k: int, to_end: bool) -> Schedule:
-        """Return :meth:`Constants.schedule` and its ρ, coefficients of the bounds and patience on the device."""
+        """Return the steps (:meth:`Constants.schedule`) and their arrays on the device; cached by k and depth."""
         if (k, to_end) not in self.schedules:
             steps = self.constants.schedule(k, to_end=to_end)
             self.schedules[k, to_end] = steps, tuple(map(self.placed, step_arrays(steps)))
         return self.schedules[k, to_end]
 
     def in_edges(self, refine: bool = True) -> InEdges:
-        """Return the in-edges on the device, made once if the graph does not have them; empty without ``refine``."""
+        """Return the in-edges on the device, empty without ``refine``; they are made once."""
         name = "in" if refine else "nowhere"
         if name not in self.made:
             self.made[name] = self.make_in_edges() if refine else InEdges._make(map(self.placed, NO_IN_EDGES))
@@ -134,7 +135,7 @@ class Prepared(Ready):
         return make_in_edges(self.graph, self.index.arrivals)
 
     def rows(self) -> tuple[SpacedEdges, SpacedWalks]:
-        """Return the out-edges and the index in the form that a query takes."""
+        """Return the out-edges and the index in the form that queries read."""
         index = self.index
         assert index.forward is not None
         begin, ends, freqs = index.forward
@@ -162,7 +163,7 @@ class Prepared(Ready):
 
         def work(first: int, last: int) -> None:
             nonlocal done
-            # Removed until it is clean again.
+            # The workspace leaves the cache until it is clean again.
             space = self.spaces.pop(get_ident(), None) or workspace(walks.counts, walks.arrivals)
             answer(edges, self.chances, walks, batch, first, last, request, space, out)
             self.spaces[get_ident()] = space
@@ -187,20 +188,20 @@ def query(
 ) -> Result:
     """Answer a batch of top-k queries.
 
-    With probability at least 1 - 1/n for each query, for every i ≤ k with π(v*_i) > δ_min: π̂ of the i-th answer is
-    within ε of its π, and that π is at least 1 - ε of the i-th largest. All queries share the walks of the index,
-    so failures of different queries are not independent.
+    With probability at least 1 - 1/n for each query, two things hold for every i ≤ k with π(v*_i) > δ_min: π̂ of the
+    i-th vertex in the answer has a relative error of at most ε, and its π is at least 1 - ε times the i-th largest π.
+    All queries share the walks of the index, so failures of different queries are not independent.
 
     Parameters
     ----------
     prepared : Prepared
     sources : Sources
     k : int
-        Length of each answer, 1 … n; shorter if fewer vertices have a positive score.
+        Length of each answer, 1 … n. An answer is shorter if fewer vertices have a positive score.
     threads : int
         CPU threads; answers do not depend on it.
     to_end : bool
-        Whether to continue to δ_end at least (relative error ε/2) instead of stopping as soon as the bounds allow.
+        Whether to continue at least to δ_end (relative error ε/2) instead of stopping as soon as the bounds allow it.
     refine : bool
         Whether to refine the estimates of vertices around the end of the answer (``refine_cpu.py``).
     among : bool array, shape (n,), optional

@@ -23,7 +23,7 @@ ABSORBS = 1 << 52
 """Stored in ``state`` instead of ω = 0 for a vertex without out-edges. No threshold lets such a vertex into a frontier:
 what it receives stays residue until the end of a push and then becomes reserve."""
 SEEN = 1 << 53
-"""Added to ω in ``state`` once the query has met a vertex."""
+"""Added to ω in ``state`` once a query has reached the vertex."""
 
 
 class Workspace(NamedTuple):
@@ -50,7 +50,7 @@ class Workspace(NamedTuple):
 class Batch(NamedTuple):
     """Queries (:class:`gpukit.kpar.problem.Sources`), with ``mass`` as int64.
 
-    ``in_edges`` is :class:`gpukit.kpar.spaced.SpacedInEdges`; it serves to refine answers.
+    ``in_edges`` (:class:`gpukit.kpar.spaced.SpacedInEdges`) are for refining answers.
     """
 
     offsets: Any
@@ -75,7 +75,7 @@ class Answers(NamedTuple):
 
     @classmethod
     def of(cls, queries: int, k: int, steps: int) -> "Answers":
-        """Return arrays for the answers of ``queries`` queries with k places and ``steps`` steps."""
+        """Return arrays for the answers of ``queries`` queries, with k positions and at most ``steps`` steps."""
         places = (queries, k)
         return cls(
             np.empty(places, np.int32), np.empty(places, np.int64), np.zeros(queries, np.int64),
@@ -83,7 +83,7 @@ class Answers(NamedTuple):
         )  # fmt: skip
 
     def result(self, schedule: list[Step], *, certain: bool) -> Result:
-        """Return the answers; without ``certain``, they do not say which places are certain."""
+        """Return the answers; without ``certain``, they do not say which positions are certain."""
         flags = self.certain if certain else None
         return Result.of_rows(self.lengths, self.nodes, self.scores, self.steps, self.traces, schedule, flags)
 
@@ -94,7 +94,7 @@ def workspace(walks: np.ndarray, arrivals: np.ndarray) -> Workspace:
     state, reserves = np.zeros(2 * n, np.int64), np.zeros(2 * n, np.int64)
     state[1::2], reserves[1::2] = np.where(walks == 0, ABSORBS, walks.astype(np.int64)), arrivals
     keys = np.zeros(n, np.int64)
-    # One place more: the branchless append writes one place behind the last entry.
+    # One element more: the branchless append writes one element past the last entry.
     lists = {name: np.zeros(n + 1, np.int32) for name in ("touched", "frontier", "upcoming", "candidates", "ids")}
     sums = {name: np.zeros(n, np.int64) for name in ("unit", "walked", "taken", "scores", "spare_keys")}
     spare_ids = np.zeros(n, np.int32)
@@ -120,7 +120,7 @@ def begin(q, batch, ws):
 
 @njit
 def collect_frontier(met, threshold, ws):
-    """List in ``frontier`` the vertices met that are above their threshold; return their number."""
+    """List in ``frontier`` the vertices met so far whose residue is above their threshold; return their number."""
     size = uint64(0)
     for j in range(met):
         v = ws.touched[j]
@@ -138,8 +138,8 @@ def push_round(frontier, size, upcoming, met, threshold, edges, chances, ws):
     Returns
     -------
     following, met, pushed_along
-        The number of vertices lifted over their thresholds, which ``upcoming`` lists; vertices met so far; edges pushed
-        along.
+        Number of vertices lifted over their thresholds, which ``upcoming`` lists; number of vertices met so far; number
+        of edges pushed along.
     """
     state, reserves, touched, taken = ws.state, ws.reserves, ws.touched, ws.taken
     indptr, indices, one_minus_alpha, until = edges
@@ -193,7 +193,7 @@ def push(size, met, threshold, edges, chances, ws):
     Returns
     -------
     met, rounds, pushed, pushed_along
-        Vertices met so far; numbers of rounds, vertices and edges.
+        Number of vertices met so far; numbers of rounds, of vertices pushed from, and of edges pushed along.
     """
     rounds = pushed = pushed_along = 0
     frontier, upcoming = ws.frontier, ws.upcoming
@@ -210,14 +210,14 @@ def push(size, met, threshold, edges, chances, ws):
 def value_walks(met, floor, coarse, row_begin, row_until, among, ws):
     """After a push, turn residues of absorbing vertices into reserve, and set ``unit``, the mass per walk.
 
-    The lowest ``coarse`` bits of a unit are zero; of the other bits, only the first
+    The lowest ``coarse`` bits of a unit are zero. Of its other bits, only the leading
     :data:`gpukit.kpar.rule.SIGNIFICANT` are kept.
 
     Returns
     -------
     count, forward_cost, left
-        Number of reserves of at least ``floor``, which are in ``keys``; entries of the forward rows of vertices with a
-        unit; nonzero if residue is left.
+        Number of reserves of at least ``floor``, which are in ``keys``; number of entries in the forward rows of the
+        vertices with a unit; a number that is nonzero if residue is left.
     """
     state, reserves, unit, keys = ws.state, ws.reserves, ws.unit, ws.keys
     count = 0
@@ -272,7 +272,7 @@ def propose(size, k, met, walks, threshold, among, ws):
             candidates[count] = v
             count += 1
             inverted_cost += src_until[v] - src_begin[v]
-    # Vertices not met have no reserve. The list is sorted by ω_I, so nothing after the first failure is a candidate.
+    # Vertices not met have no reserve. The list is sorted by ω_I, so no vertex after the first failure is a candidate.
     for j in range(len(by_arrivals)):
         v = by_arrivals[j]
         arrivals = reserves[2 * v + 1]
@@ -287,7 +287,7 @@ def propose(size, k, met, walks, threshold, among, ws):
 
 @njit
 def walk_forward(met, edges, chances, walks, ws):
-    """Carry the units of all vertices along their walks to the ends, in ``walked``; list these ends in ``upcoming``."""
+    """Add each vertex's unit to ``walked`` at the ends of its walks; list the ends in ``upcoming``; return how many."""
     unit, walked, reached = ws.unit, ws.walked, ws.upcoming
     count = 0
     for j in range(met):
@@ -381,7 +381,7 @@ def forget_walked(reached, ws):
 
 @njit
 def write_places(q, steps, length, ws, out):
-    """Write the first ``length`` of the sorted candidates."""
+    """Write the first ``length`` sorted candidates as the answer of query q."""
     for i in range(length):
         out.nodes[q, i] = ws.ids[i]
         out.scores[q, i] = ws.keys[i]
@@ -391,7 +391,7 @@ def write_places(q, steps, length, ws, out):
 
 @njit
 def write_answer(q, steps, count, k, ws, out):
-    """Write the k best candidates in order, or all if there are fewer."""
+    """Sort the k best candidates, or all if there are fewer, and write them as the answer of query q."""
     length = min(k, count)
     if length > 0:
         take_top(ws.candidates, ws.scores, count, length, ws.keys, ws.ids, ws.spare_keys, ws.spare_ids)
@@ -416,10 +416,11 @@ def answer(among, edges, chances, walks, batch, first, last, request, ws, out):
     Parameters
     ----------
     among : bool array, shape (n,), or None
-        Marks the vertices that answers may name; the k best of these are found. None for all.
+        Marks the vertices that answers may name: an answer has the k best of these. None: all vertices.
     edges : gpukit.kpar.spaced.SpacedEdges
     chances : uint64 array, shape (m,), or None
-        Chances of the edges (:func:`gpukit.kpar.weights.edge_chances`); None if all out-edges of a vertex count alike.
+        Chances of the edges (:func:`gpukit.kpar.weights.edge_chances`). None: the out-edges of a vertex are equally
+        likely.
     walks : gpukit.kpar.spaced.SpacedWalks
     batch : Batch
     first, last : int
@@ -434,10 +435,10 @@ def answer(among, edges, chances, walks, batch, first, last, request, ws, out):
         least_reserve, worked = int64(0), int64(0)
         for step in range(steps):
             threshold = threshold_of(request.rhos[step])
-            # Line 26: the frontier under the new thresholds.
+            # Line 26: find the frontier for the new thresholds.
             if step > 0:
                 size = collect_frontier(met, threshold, ws)
-            # Line 7: no residue is above its threshold afterwards.
+            # Line 7: push; afterwards no residue is above its threshold.
             met, rounds, pushed, pushed_along = push(size, met, threshold, edges, chances, ws)
             # e₀ never decreases, so smaller reserves can be ignored.
             large, forward_cost, left = value_walks(
@@ -450,12 +451,12 @@ def answer(among, edges, chances, walks, batch, first, last, request, ws, out):
             if worked < request.patience[step] and not final:
                 trace[8] = -1
                 continue
-            # Line 8: a vertex outside the candidates is not among the k best.
+            # Line 8: list candidates; no other vertex is among the k best.
             least_reserve, count, cost = propose(large, request.k, met, walks, threshold, among, ws)
-            # Lines 9 to 13: the candidates' scores, by the cheaper method.
+            # Lines 9 to 13: estimate the candidates by the cheaper method.
             forward = walks.light or goes_forward(least_reserve, forward_cost, cost)
             count, reached = estimate(forward, least_reserve, count, met, edges, chances, walks, among, ws)
-            # Lines 14 to 23: bounds, and whether they allow the query to stop.
+            # Lines 14 to 23: test whether the bounds allow the query to stop.
             refused = 0
             if not final:
                 refused = refused_at(step, count, least_reserve, request, ws)

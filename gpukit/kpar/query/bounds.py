@@ -53,7 +53,7 @@ def take_top(candidates, scores, count, k, keys, ids, spare_keys, spare_ids):
             keys[above], ids[above] = scores[j], candidates[j]
             above += 1
         elif scores[j] == least:
-            # Negative, so that the largest of them have the lowest ids.
+            # Keys are negated ids, so that the largest keys have the lowest ids.
             spare_keys[ties] = -int64(candidates[j])
             ties += 1
     if above < k:
@@ -72,26 +72,26 @@ def upper_bound(bounds, step, score, by_walks):
 
 @numba.njit(inline="always")
 def lower_bound(bounds, step, score, by_walks, reserve):
-    """Return the lower bound on π."""
+    """Return the lower bound on π; arguments are those of :func:`upper_bound`, and the reserve."""
     return max(reserve, score + bounds[step, 3] - np.sqrt(bounds[step, 4] + bounds[step, 5] * by_walks))
 
 
 @njit
 def refused_at(step, count, least_reserve, request, ws):
-    """Return the first position at which the stop test fails, 0 if none.
+    """Return the first position, from 1 on, at which the stop test fails; 0 if it passes.
 
     Parameters
     ----------
     step : int
         The value of δ.
     count : int
-        Number of candidates; they and their estimates π̂ are in the workspace.
+        Number of candidates. The workspace has the candidates and their estimates π̂.
     least_reserve : int
-        e₀; the upper bound of vertices outside the candidates is at most that at π̂ = Y = e₀.
+        e₀. The upper bound of any vertex outside the candidates is at most the upper bound for π̂ = Y = e₀.
     request : gpukit.kpar.groups.Request
     ws : gpukit.kpar.query.answer_cpu.Workspace
-        Its keys and ids are undefined afterwards. If the test passes, its ``limits`` are the limits that the places
-        were tested against.
+        Its keys and ids are undefined afterwards. If the test passes, ``limits`` has the limit that each position was
+        tested against.
     """
     k, bounds, delta_min, epsilon = request.k, request.bounds, request.delta_min, request.epsilon
     candidates, scores, reserves = ws.candidates, ws.scores, ws.reserves
@@ -121,7 +121,7 @@ def refused_at(step, count, least_reserve, request, ws):
     for i in range(length, k):
         limits[i] = outside
     take_top(candidates, scores, count, length, keys, ids, ws.spare_keys, ws.spare_ids)
-    # The full test, place by place: equations (1) and (2) while the limit is above δ_min.
+    # The full test, position by position: equations (1) and (2), as long as the limit is above δ_min.
     for i in range(length):
         if limits[i] <= delta_min:
             break

@@ -1,8 +1,8 @@
-"""A second estimate for places that the first one leaves open, and which places are certain, on the CPU.
+"""A second estimate for positions that the first one leaves open, and the test which are certain, on the CPU.
 
 A query stops when Definition 1 holds. Its bounds are then a few percent wide. Vertices that are closer to each other
-than that may be on the wrong side of the end of the answer. These are *contenders*. For a contender t, one backward
-push replaces the mass that walks brought to t by the mass that they brought to the tails of its in-edges.
+than that may be on the wrong side of rank k. These are *contenders*. For a contender t, one backward push replaces the
+mass that walks brought to t by the mass that they brought to the tails of its in-edges.
 
 Let Y(w) be the part of π(w) that walks account for. Then π(t) is the reserve plus α · residue of t, plus the sum of
 (1-α)/d(w) · Y(w) over the in-edges. If t absorbs, the sum is multiplied by 1/α, and there is no residue. A walk now
@@ -28,7 +28,7 @@ PREFETCHED = 16
 
 
 class Refined(NamedTuple):
-    """Contenders with a second estimate, CONTENDERS places: vertex, both scores, and the tighter bounds."""
+    """Contenders with a second estimate, in arrays of length CONTENDERS: vertices, both scores, the tighter bounds."""
 
     vertices: Any
     before: Any
@@ -56,7 +56,7 @@ def known_interval(step, v, score, number, found, request, ws):
 
 
 def make_in_edges(graph: Graph, arrivals: np.ndarray) -> InEdges:
-    """Return the in-edges of a graph and their prices; the transpose is made if the graph has none."""
+    """Return the in-edges of a graph and their prices; the graph is transposed if it has no in-edges yet."""
     whole = transpose(graph)
     begin, tails = whole.in_indptr, whole.in_indices
     assert begin is not None and tails is not None
@@ -65,7 +65,7 @@ def make_in_edges(graph: Graph, arrivals: np.ndarray) -> InEdges:
 
 @njit
 def prices(begin, tails, arrivals):
-    """Return the budget that a backward push from each vertex takes (int64): in-edges, and walks to their tails."""
+    """Return what a backward push from each vertex costs (int64): in-edges, and walks that end at their tails."""
     found = np.empty(len(begin) - 1, np.int64)
     for v in range(len(found)):
         ends = int64(0)
@@ -96,7 +96,7 @@ def ended_at(w, reached, walks, ws):
 
 @njit
 def prefetch(first, last, walks, in_edges, ws):
-    """Load what :func:`ended_at` reads first for some tails: these loads are independent of each other.
+    """Load what :func:`ended_at` reads first for some tails; these loads do not wait for each other.
 
     The values written to ``spare_ids`` and ``spare_keys`` are not used; the writes keep the compiler from removing the
     loads.
@@ -180,10 +180,9 @@ def push_back(v, stopped, reached, edges, chances, walks, in_edges, request, ws)
 def refine(stopped, length, reached, edges, chances, walks, in_edges, request, ws):
     """Refine the contenders among the ``length`` best candidates, which ``keys`` and ``ids`` hold.
 
-    Contenders are among the CONTENDERS places around the end of the answer. Their bounds overlap those of the last
-    vertex inside or of the first vertex outside. They are refined in the order of their distance from the end, as far
-    as the budget allows. The places are then sorted again. If Definition 1 no longer follows, the first order is
-    restored.
+    Contenders are at the CONTENDERS positions around rank k, and their bounds overlap with those of rank k or k + 1.
+    They are refined in the order of their distance from rank k, as far as the budget allows. Then the candidates are
+    sorted again. If Definition 1 no longer follows, the first order is restored.
 
     Returns
     -------
@@ -221,7 +220,7 @@ def refine(stopped, length, reached, edges, chances, walks, in_edges, request, w
             continue
         found.vertices[number], found.before[number], found.after[number] = v, score, after
         found.lows[number], found.highs[number] = low, high
-        # Readers check which vertex an entry belongs to, so nothing has to be cleared.
+        # Readers check to which vertex an entry belongs, so old entries need not be cleared.
         ws.taken[v] = number
         keys[place] = after
         number += 1
@@ -253,7 +252,7 @@ def still_holds(step, number, found, request, ws):
 
 @njit
 def highest_left(stopped, length, request, ws):
-    """Return the largest upper bound of the vertices that are not among the ``length`` best, which are in order."""
+    """Return the largest upper bound of all vertices outside the ``length`` best, which ``keys`` and ``ids`` hold."""
     reserve = float(stopped.least_reserve) * UNIT
     highest = upper_bound(request.bounds, stopped.step, reserve, reserve)
     last_key, last_id = ws.keys[length - 1], ws.ids[length - 1]
