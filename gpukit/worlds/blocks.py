@@ -1,11 +1,11 @@
-"""Arc blocks: they let a whole live-edge world be drawn at a cost in proportion to its live arcs.
+"""Arc blocks, for drawing a whole live-edge world at a cost proportional to its number of live arcs.
 
-The arcs of the graph are ordered so that those sampled alike are contiguous. They are cut into blocks of about 8
-expected live arcs, never more than 64,, whatever vertices they belong to. Each block has its own draws, keyed by
-(stream, world, block), so worlds can be drawn in any order and by different threads.
+The arcs of the graph are ordered so that arcs that are sampled alike are contiguous. They are cut into blocks,
+regardless of their vertices. A block has about 8 expected live arcs, and never more than 64. Each block has its own
+draws, keyed by (stream, world, block), so worlds can be drawn in any order and by different threads.
 
 - Equal probabilities: the order of the graph.
-- Weighted cascade: arcs into vertices of the same in-degree together.
+- Weighted cascade: arcs into vertices of the same in-degree are contiguous.
 - Other probabilities: classes ``2**-b >= p > 2**-(b+1)``. A class is sampled at ``2**-b``, and an arc is accepted with
   probability ``p * 2**b``.
 
@@ -54,14 +54,14 @@ class ArcBlocks:
     blocks : uint32 array, shape (blocks, 3)
         First arc, number of arcs and ``meta`` of each block (as a row of :func:`gpukit.worlds.tables.build_tables`).
     accept : uint32 array
-        Acceptance word of each arc if a block needs it, or one element.
+        Acceptance word of each arc if any block needs one; otherwise a single element.
     thresholds : uint64 array
-        The tables.
+        The thresholds that ``meta`` refers to.
     mean_live : float
-        Expected number of live arcs, to size buffers.
+        Expected number of live arcs; buffers are sized by it.
     paired : bool
-        Whether an arc stands for both directions of an undirected edge, with one coin. The expected spread is the same;
-        the vertices that a vertex reaches are its connected component.
+        Whether one arc, with one coin, represents both directions of an undirected edge. The expected spread is the
+        same; a vertex then reaches exactly its connected component.
     """
 
     n: int
@@ -81,15 +81,15 @@ class ArcBlocks:
 
 
 class _Kinds(NamedTuple):
-    """How arcs are sampled: those of one kind alike.
+    """The kinds of arcs; arcs of one kind are sampled alike.
 
     Attributes
     ----------
     values : int64 array, shape (kinds,)
         In-degrees of heads, or classes of probabilities; ascending.
     of_head : int32 array, shape (n,) or (0,)
-        Index of the kind of the arcs into each vertex. If it is empty, the kind is the class of the arc's word, or the
-        only one if there are no words.
+        Index of the kind of the arcs into each vertex. If it is empty, the kind of an arc is the class of its word, or
+        the only kind if there are no words.
     words : uint32 array, shape (m,) or (0,)
         Stored probability of each arc, if it does not follow from the kind.
     """
@@ -107,7 +107,7 @@ def prepare_blocks(graph: Graph, *, skip: bool = True, pairs: bool = True) -> Ar
     graph : Graph
         With edge probabilities.
     skip : bool
-        False: one draw per arc, no arc skipped; this gives other worlds of the same distribution.
+        False: one draw per arc, and no arc is skipped. The worlds are different then, with the same distribution.
     pairs : bool
         Whether one coin decides both directions of an undirected edge if their probabilities are equal.
 
@@ -166,10 +166,10 @@ def _workers(arcs: int) -> int:
 
 
 def _order(graph: Graph, kinds: _Kinds, paired: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, int]:
-    """Return tails, heads and words of the arcs by kind, the arcs of each kind, and the sum of the words' thresholds.
+    """Return tails, heads and words of the arcs by kind, the number of arcs of each kind, and the sum of thresholds.
 
-    A counting sort in two passes. Arcs of a kind stay in the order of the graph. If paired, only arcs to a vertex with
-    a higher id are kept.
+    This is a counting sort in two passes. Arcs of a kind stay in the order of the graph. If ``paired``, only arcs to a
+    vertex with a higher id are kept.
     """
     workers = _workers(graph.m)
     first_rows, each = rows_by_edges(graph.indptr, workers), np.arange(workers + 1)
@@ -211,7 +211,7 @@ def _count(indptr, indices, of_head, words, paired, first_rows, counts, sums, lo
 
 @njit
 def _place(indptr, indices, of_head, words, paired, first_rows, places, tails, heads, moved, low, end):
-    """Write the arcs of workers low … end - 1 from the place of each kind on."""
+    """Write the arcs of workers low … end - 1; ``places[i]`` has the first position of each kind for worker i."""
     for worker in range(low, end):
         own = places[worker].copy()
         for u in range(first_rows[worker], first_rows[worker + 1]):

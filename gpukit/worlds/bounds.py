@@ -17,7 +17,7 @@ _BERNOULLI = ((1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6)
 
 @lru_cache(256)
 def log(number: int) -> Decimal:
-    """Return ln of an integer; cached, since it takes 20 µs and plans need it again and again for few numbers."""
+    """Return ln of an integer; cached, because it takes 20 µs and plans need it often for a few numbers."""
     return CONTEXT.ln(Decimal(number))
 
 

@@ -1,4 +1,4 @@
-"""RR collections: sets of consecutive sample ids on one device, which grow and can be counted, covered and exported."""
+"""RR collections: sets of consecutive sample ids on one device. They can grow, choose seeds, and be exported."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -23,26 +23,26 @@ TASK = 8192
 """Sets that a worker draws at a time."""
 
 PARALLEL = 60_000
-"""Least number of members for which waking other threads pays off: about 3 ms of work."""
+"""Least number of members, about 3 ms of work, for which it pays off to wake other threads."""
 
 PARALLEL_SELECTION = 1_000_000
-"""Least number of members for which several threads choose seeds: the threads wait for each other at every seed."""
+"""Least number of members for which several threads choose seeds; they wait for each other at every seed."""
 
 SLICE = 1 << 24
 """Members after which progress is reported: a few tenths of a second of one thread."""
 
 SELECTORS = 16
-"""Most threads that choose seeds; each has counts of all elements."""
+"""Most threads that choose seeds; each of them needs counts of all elements."""
 
 LOOKS = 2
-"""Ids that are examined for triviality in the time of drawing one member."""
+"""Number of ids that are tested for trivial sets in the time that drawing one member takes."""
 
 EXPECTED_SIZE = 8
 """Assumed members of a set before any is drawn."""
 
 
 class Bonus(NamedTuple):
-    """What elements are worth besides the sets they cover: ⌈values · scale⌉ units; a covered set adds ``unit`` units.
+    """The value of elements besides the sets they cover: ⌈values · scale⌉ units; a covered set has ``unit`` units.
 
     The result is the same on every device: the product of two 64-bit numbers is rounded the same way everywhere.
 
@@ -80,11 +80,11 @@ class Query(NamedTuple):
     forced : int32 array
         Elements chosen first, in this order.
     blocked : bool array, shape (n * rounds,), or None
-        Elements never chosen.
+        Marks the elements that are never chosen.
     bounds : bool
         Whether to bound the coverage of any other choice (``Selection.largest``).
     bonus : Bonus or None
-        Values of elements besides the sets they cover; None: no bonus, for any number of rounds.
+        Values of elements besides the sets they cover. None means no bonus; it works for any number of rounds.
     """
 
     k: int
@@ -103,10 +103,10 @@ class Selection:
     seeds : int32 array, shape (s,)
         Elements ``round * n + v`` in the order of choice.
     gains : int64 array, shape (s,)
-        Number of sets each newly covered.
+        Number of sets that each seed newly covered.
     largest : int64 array, shape (s + 1,), or None
-        Sum of the k largest marginal values (of each round) given the first i seeds, with ``bonus``; -1 before the
-        forced ones.
+        Sum of the k largest marginal values (of each round) given the first i seeds, with ``bonus``; -1 if i is less
+        than the number of forced seeds.
     """
 
     seeds: np.ndarray
@@ -121,9 +121,9 @@ Report = Callable[[int], object]
 class Collection(Protocol):
     """Interface of collections for the host algorithms; all devices give equal answers.
 
-    The first ``size`` sets count. ``drawn`` sets exist. ``drawn`` may exceed ``size`` if trivial sets are left out,
-    because it is not known beforehand how many sample ids have a non-trivial set. ``ids`` sample ids from ``first`` on
-    were examined.
+    Only the first ``size`` of the ``drawn`` sets count. ``drawn`` may exceed ``size`` if trivial sets are left out,
+    because it is not known beforehand how many sample ids have a non-trivial set. The first ``ids`` sample ids, from
+    ``first`` on, have been examined.
     """
 
     reverse: Reverse
@@ -136,7 +136,7 @@ class Collection(Protocol):
         """Draw sets until there are ``size``."""
 
     def extend_over(self, ids: int) -> None:
-        """Draw the sets of the first ``ids`` sample ids, whatever their number; no set may exist before."""
+        """Draw all sets of the first ``ids`` sample ids; the collection must be empty before."""
 
     def members(self) -> int:
         """Return the number of members of all sets."""
@@ -155,7 +155,7 @@ class Collection(Protocol):
 
 
 class Sampler(Protocol):
-    """A function that draws batches (:class:`gpukit.worlds.graph_cuda.Batch`) on a GPU; it may fill all their room."""
+    """A function that draws batches (:class:`gpukit.worlds.graph_cuda.Batch`) on a GPU; it may fill their buffers."""
 
     def __call__(self, batch: Any) -> None:
         """Launch the kernel."""
@@ -237,7 +237,7 @@ class CpuCollection:
     def extend(self, size: int, report: Report | None = None) -> None:
         """Draw sets until there are ``size``; raises DeviceError if they will not fit into memory."""
         if self.size == 0 and size > 16 * TASK:
-            self.extend(TASK)  # to learn their size before many are drawn
+            self.extend(TASK)  # measure the mean size of sets before drawing many
         self._check_room(size)
         while self.drawn < size:
             self._append(self.reverse.ids_for(size - self.drawn), report)
@@ -245,14 +245,14 @@ class CpuCollection:
 
     def extend_over(self, ids: int) -> None:
         """Draw the sets of the first ``ids`` sample ids; raises DeviceError if they will not fit into memory."""
-        self._append(min(ids, self.reverse.ids_for(TASK)))  # to learn the size of a set
+        self._append(min(ids, self.reverse.ids_for(TASK)))  # measure the mean size of sets
         self._check_room(self.reverse.sets_of(ids))
         if ids > self.ids:
             self._append(ids - self.ids)
         self.size = self.drawn
 
     def _check_room(self, size: int) -> None:
-        # Each set takes an offset and its members. A new set takes this twice while the arrays are concatenated.
+        # Each set needs memory for an offset and its members, a new set twice, while the arrays are concatenated.
         need = int((2 * size - self.size) * (8 + 4 * self._mean()))
         advice = "draw fewer (a larger epsilon, a smaller min_sets or count) or use a machine with more memory"
         check_host({f"{size:,} RR sets": need}, advice)
@@ -285,9 +285,9 @@ class CpuCollection:
         return int(self._offsets[-1]) / self.drawn if self.drawn else EXPECTED_SIZE
 
     def _draw_parallel(self, first: int, count: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Draw ids from ``first`` on in tasks; each worker has its own counters; an interrupt ends it at the next task.
+        """Draw ids from ``first`` on in tasks, with counters for each worker.
 
-        Each task has at most as many ids as give about TASK sets.
+        A task has at most as many ids as give about TASK sets. After an interrupt, no worker starts another task.
         """
         task = min(self.reverse.ids_for(TASK), max(sample_cpu.BATCH, -(-count // (2 * self.threads))))
         end = first + count
@@ -333,14 +333,14 @@ class CpuCollection:
     def _divided(self) -> list[np.ndarray]:
         """Return the ranges of sets, including those beyond ``size``, of each thread that chooses seeds.
 
-        A thread gets the sets that one or more workers drew, so that the workers' counts can be used. If there are few
-        members, one thread gets all sets.
+        A thread gets all sets of one or more workers, so that the counts of these workers can be added up for it. If
+        there are few members, one thread gets all sets.
         """
         threads = min(self.threads, SELECTORS) if self.members() >= PARALLEL_SELECTION else 1
         return [np.array(sum(self._ranges[i::threads], []), np.int64).reshape(-1, 2) for i in range(threads)]
 
     def _each(self, threads: int) -> Any:
-        """Return a function that applies a function to the arguments of this many threads."""
+        """Return a replacement of ``map`` that uses this many threads."""
         return map if threads == 1 else self._pool.map
 
     def _shares(self) -> Shares:
@@ -368,7 +368,7 @@ class CpuCollection:
 
 @contextmanager
 def shared_out(offsets: np.ndarray, members: np.ndarray, elements: int) -> Iterator[Shares]:
-    """Divide sets in host memory among Numba's threads by members, and count them; few members go to one thread."""
+    """Divide sets in host memory among threads, equally by members, and count elements; few members: one thread."""
     threads = min(numba.get_num_threads(), SELECTORS) if len(members) >= PARALLEL_SELECTION else 1
     ranges = [np.array([part]) for part in pairwise(rows_by_edges(offsets, threads).tolist())]
     counts = np.zeros((threads, elements), np.int32)

@@ -1,10 +1,10 @@
 """Greedy maximum coverage over an RR collection on the CPU (Numba). ``cover_cuda.py`` chooses the same seeds on a GPU.
 
-Only the elements in many sets can be chosen or count for the bound, so both work on *candidates*: the elements whose
-current count reaches a limit. The limit is low enough to leave enough candidates. An inverted index of the candidates
-finds the sets a seed covers, so all seeds together cost about one pass over the collection. When counts have fallen so
+Only elements in many sets can be chosen or contribute to the bound. So both use *candidates*: the elements whose
+current count reaches a limit, which is low enough to give enough candidates. An inverted index of the candidates finds
+the sets that a seed covers, so all seeds together cost about one pass over the collection. When counts have fallen so
 far that an element outside the candidates could matter, the candidates are chosen again. The result is exactly that of
-a pass over all elements.
+a pass over all elements for each seed.
 
 Several workers may share the sets. Each indexes and covers its own sets and keeps its own counts. An element's count is
 the sum over the workers, so the choice does not depend on how the sets are divided.
@@ -26,7 +26,7 @@ NOTHING = np.empty(0, np.int64)
 
 
 class Worth(namedtuple("Worth", "bonus unit")):
-    """Values of elements: ``bonus`` of each (int64; empty: none), and ``unit`` for each set they cover."""
+    """Values: the ``bonus`` of each element (int64; empty: no bonus), and ``unit`` for each set that it covers."""
 
 
 PLAIN = Worth(NOTHING, 1)
@@ -40,7 +40,7 @@ class Shares(NamedTuple):
     ranges : list of int64 array, shape (r, 2)
         For each worker, the first set and the end of each of its ranges.
     counts : int32 array, shape (workers, elements)
-        In how many of a worker's sets each element is; ends as the counts in uncovered sets.
+        Number of a worker's uncovered sets that contain each element. At first no set is covered.
     each : callable
         Applies a function to all workers, as ``map`` does.
     """
@@ -54,7 +54,7 @@ class Shares(NamedTuple):
         return list(self.each(work, range(len(self.ranges))))
 
     def totals(self) -> np.ndarray:
-        """Return the number of uncovered sets that hold each element (int32)."""
+        """Return the number of uncovered sets that contain each element (int32)."""
         return self.counts[0] if len(self.counts) == 1 else self.counts.sum(axis=0, dtype=np.int32)
 
 
@@ -70,14 +70,14 @@ def all_sets(offsets: np.ndarray) -> np.ndarray:
 
 @njit
 def count(offsets, members, ranges, counts):
-    """Add to ``counts`` the number of sets in these ranges that hold each element."""
+    """Add to ``counts`` the number of sets in these ranges that contain each element."""
     for start, end in ranges:
         for j in range(offsets[start], offsets[end]):
             counts[members[j]] += 1
 
 
 def _candidates(counts: np.ndarray, worth: Worth, pool: np.ndarray, blocked: np.ndarray, target: int) -> Any:
-    """Return a limit that ``target`` unblocked elements of ``pool`` reach, and those that do; 0 and all if too few."""
+    """Return a limit that ``target`` unblocked elements of ``pool`` reach, 0 for too few, and those that reach it."""
     values = counts[pool].astype(np.int64) * worth.unit
     if len(worth.bonus):
         values += worth.bonus[pool]
@@ -90,8 +90,8 @@ def _candidates(counts: np.ndarray, worth: Worth, pool: np.ndarray, blocked: np.
 def invert(offsets, members, ranges, covered, counts, candidates, slot):
     """Return the uncovered sets of each candidate in ranges of sets, concatenated, with the start of each list.
 
-    ``counts`` are those of the uncovered sets in these ranges; ``slot`` is the position of each element among the
-    candidates, or -1.
+    ``counts`` is the number of uncovered sets in these ranges that contain each element. ``slot`` is the index of each
+    element among the candidates, or -1.
     """
     starts = np.zeros(len(candidates) + 1, np.int64)
     for c in range(len(candidates)):
@@ -111,23 +111,23 @@ def invert(offsets, members, ranges, covered, counts, candidates, slot):
 
 @njit
 def cover(starts, sets, c, offsets, members, covered, counts):
-    """Cover the sets of entry ``c`` of an index, subtract their members from the counts, return how many were new.
+    """Cover the sets of entry ``c`` of an index and subtract their members from the counts; return how many were new.
 
-    Algorithm 7 for one element, with an index instead of lines 1 to 10, and algorithm 1, line 9.
+    This is algorithm 7 for one element, with an index instead of lines 1 to 10, and algorithm 1, line 9.
 
     Parameters
     ----------
     starts : int64 array, shape (c + 1,)
         Start of each entry, a vertex or candidate, in ``sets``.
     sets : int32 array
-        The sets that hold each entry, concatenated.
+        The sets that contain each entry, concatenated.
     c : int
     offsets : int64 array, shape (sets + 1,)
         Start of each set in ``members``.
     members : int32 array
     covered : bool array, shape (sets,)
     counts : int array, shape (elements,)
-        Uncovered sets that hold each element.
+        Number of uncovered sets that contain each element.
     """
     gain = 0
     for i in range(starts[c], starts[c + 1]):
@@ -144,7 +144,7 @@ def cover(starts, sets, c, offsets, members, covered, counts):
 def _largest(values, round_of, t, k, blocked, candidates, room):
     """Return the sum of the k largest values of candidates of round t, and the k-th of them (-1 if there are fewer).
 
-    Chosen elements are blocked and add nothing more. ``room`` is working space with one place per candidate.
+    Chosen elements are blocked, so they add nothing. ``room`` is working space with one element per candidate.
     """
     size = 0
     for c in range(len(candidates)):
@@ -170,11 +170,11 @@ def _idle(counts: np.ndarray, worth: Worth, blocked: np.ndarray, n: int, rounds:
 
 @njit
 def _look(counts, worth, candidates, round_of, quota, blocked, bounds, k, limit, values, room):
-    """Return the first candidate of the highest value that may be chosen, that value, and the terms of the bound.
+    """Return the first of the best candidates that may be chosen, its value, and two results for the bound.
 
-    The third result is the sum of the k largest values of every round, -1 unless ``bounds``. The fourth says whether
+    The third result is the sum of the k largest values of every round, or -1 unless ``bounds``. The fourth says whether
     this sum is exact: no element outside the candidates, with a value below the limit, can be among the k largest of
-    its round. ``counts`` has one row per worker; ``values`` and ``room`` have one place per candidate. Source:
+    its round. ``counts`` has one row per worker; ``values`` and ``room`` have one element per candidate. Source:
     algorithm 1, line 7; OPIM-C, section 5.
     """
     bonus, unit = worth.bonus, worth.unit
@@ -219,23 +219,23 @@ def greedy(
     members : int32 array, shape (offsets[-1],)
         The sets, concatenated; an element occurs at most once in a set.
     shares : Shares
-        How the sets are divided among workers; n * rounds elements. Its counts are modified.
+        How the sets are divided among workers, with counts of n * rounds elements. The counts are modified.
     n, rounds, k : int
         Vertices, rounds, seeds in each round (a partition matroid); 1 <= k <= n.
     forced : int32 array
         Elements chosen first, in this order; at most k in a round.
     blocked : bool array, shape (n * rounds,)
-        Elements never chosen. Modified.
+        Marks elements that are never chosen. Modified.
     bounds : bool
         Whether to sum the k largest marginal values before each choice after the forced ones, and after the last.
     worth : Worth
-        ``PLAIN``: covered sets alone.
+        The values; ``PLAIN`` counts covered sets alone.
 
     Returns
     -------
     seeds : int32 array, shape (k * rounds,), or shorter where too few elements are unblocked
     gains : int64 array
-        Sets each seed newly covered.
+        Number of sets that each seed newly covered.
     largest : int64 array, shape (len(seeds) + 1,)
         Sums of the k largest marginal values of every round given the first i seeds; -1 where not requested.
     """
@@ -267,13 +267,13 @@ def greedy(
         slot[forced] = -1
     target = max(MIN_CANDIDATES, CANDIDATES_PER_SEED * k * rounds)
     totals = shares.totals()
-    # The value of an element in no set never changes. So only the best of these can be chosen (at most k), or be among
-    # the k largest after that.
+    # The value of an element in no set never changes. In a round, at most k of these elements are chosen, and at most k
+    # others are among the k largest, so only the 2 k best of them matter.
     idle = _idle(totals, worth, blocked, n, rounds, 2 * k)
     pool = np.concatenate([np.flatnonzero(totals > 0).astype(np.int32), idle])
     pool.sort()
     while True:
-        # One epoch. The indexes below list the uncovered sets of each element whose value reaches the limit.
+        # This is one epoch. The indexes list the uncovered sets of each element whose value reaches the limit.
         limit, candidates = _candidates(totals, worth, pool, blocked, target)
         round_of = candidates // n
         indexes = index(candidates)
@@ -312,7 +312,7 @@ def coverage(offsets, members, ranges, is_seed, prefix):
     Returns
     -------
     int64 array, shape (prefix + 1,)
-        Sets covered by the first i seeds.
+        Number of sets that the first i seeds cover.
     """
     hit = np.zeros(prefix + 2, np.int64)
     for r in range(len(ranges)):

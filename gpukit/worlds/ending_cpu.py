@@ -12,14 +12,14 @@ ORDERS = 256 >> ORDER_BIT
 
 
 class Early(namedtuple("Early", "met sizes over top elements owners")):
-    """State of a batch whose sets may end early: of its sets, and of the members to be expanded.
+    """State of a batch whose sets may end early: its sets, and the pairs that wait to be expanded.
 
     Attributes
     ----------
     met, sizes, over : uint8, int64 and bool arrays, shape (sets,)
-        Marks of a set's members, their number, and whether the set has ended.
+        The marks that members of a set have, the number of members, and whether the set has ended.
     top : int64 array, shape (ORDERS,)
-        The last pair found of each order, among those to be expanded, -1 for none; ``link`` has the one before it.
+        The waiting pair of each order that was found last, or -1 for none; ``link`` has the pair found before it.
     elements, owners : int32 arrays
         The pairs that are expanded in one group.
     """
@@ -81,7 +81,7 @@ def drop(samples, elements, owners, used, batch, over):
             elements[left], owners[left] = elements[j], owners[j]
             left += 1
     if samples.representative >= 0:
-        # There is room: each of these sets had at least one pair, that of its root.
+        # The arrays are long enough: each of these sets had at least one pair, that of its root.
         for i in range(batch):
             if over[i]:
                 elements[left], owners[left] = samples.representative, i

@@ -8,12 +8,12 @@ from gpukit.device.compiled import njit
 
 
 def limit_of(values: np.ndarray, count: int) -> int:
-    """Return the value that ``count`` of the values (integers) reach; 0 if there are fewer above 0."""
+    """Return the ``count``-th largest of some integers; 0 if it is negative or there are at most ``count`` integers."""
     return max(0, int(_least(values, count))) if count < len(values) else 0
 
 
 def highest(values: np.ndarray, count: int) -> np.ndarray:
-    """Return the places of the highest values, at most ``count``, by falling value; ties go to the lower place."""
+    """Return the indices of the ``count`` highest values, or of all, by falling value; ties go to the lower index."""
     if count == 0:
         return np.zeros(0, np.int64)
     places = np.flatnonzero(values >= _least(values, count)) if count < len(values) else np.arange(len(values))

@@ -4,7 +4,7 @@ All quantities are bytes. The budget B is ``SHARE`` of the memory that is free o
 The rest is for memory that grows with the number of seeds, and for the allocator's gaps. The k collections of a graph
 (two of OPIM-C, more if several GPUs draw) divide the unused part of B equally, so that all may grow at the same time::
 
-    own    = 8 E + 12 S + 4 n         entries (E places), start and size of a set (S places), counters (n elements)
+    own    = 8 E + 12 S + 4 n         entries (capacity E), starts and sizes of sets (capacity S), counters (n elements)
     spare  = (B - sum of all own) / k
     memory = own + spare - 8 n        without the counters, and their copy that restores them if a batch fails
 
@@ -14,12 +14,12 @@ A collection with U members draws a batch of p pairs, after which it has T sets.
     drawing:   8 E + [U + p > E] 8 C + 12 S + [T > S] 12 T + PAIR p             <= memory
     selecting: 8 C + 4 (U + p) + (12 + 4) max(S, T)                             <= memory
 
-C >= U + p is the number of places of the entries afterwards; it is E if that is enough. While arrays grow, the old and
-the new array coexist. PAIR is the memory of the sampler while it draws: 8 for the queue, 4 for ranks and up to 32 for
-hash tables, or 40 for the logs of walks. The sampler of gIM makes its bitmaps and lists as large as that. While a
+C >= U + p is the capacity of the entries afterwards; it is E if that is enough. While arrays grow, the old and the new
+array coexist. PAIR is the memory of the sampler while it draws: 8 for the queue, 4 for ranks and up to 32 for
+hash tables, or 40 for the logs of walks. The sampler of gIM uses as much for its bitmaps and lists. While a
 selection runs, it takes 4 for each member (inverted index) and 4 for each set (covered; earliest when it counts
-coverage). A collection in host memory keeps only the sets of one batch on the device. To find their room, p is first
-computed without them.
+coverage). A collection in host memory keeps only the sets of one batch on the device. To find how much memory these
+take, p is first computed without them.
 """
 
 from typing import NamedTuple
@@ -31,7 +31,7 @@ PAIR = 8 + 4 + 32
 """Bytes per pair of a batch: queue, rank and hash table at most."""
 
 ENTRY, SET, COUNTER = 8, 8 + 4, 4
-"""Bytes per member, set and element, as long as the collection exists."""
+"""Bytes per member, per set and per element, as long as the collection exists."""
 
 INDEXED, COVERED = 4, 4
 """Bytes per member and set while seeds are chosen and judged."""
@@ -46,7 +46,7 @@ class Held(NamedTuple):
 
 
 def most_pairs(memory: int, held: Held, sets: int, pair: int = PAIR) -> int:
-    """Return the most pairs of a batch after which there are ``sets`` sets; below 0 if nothing fits.
+    """Return the largest number of pairs of a batch after which there are ``sets`` sets; below 0 if nothing fits.
 
     Parameters
     ----------

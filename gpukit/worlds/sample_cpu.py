@@ -18,7 +18,7 @@ from gpukit.worlds.rule import CALLS_PER_ROW, LT_CASCADE, biased, draw_root, is_
 from gpukit.worlds.tables import DIRECT_EDGES, MAX_LIVE
 
 BATCH = 512
-"""Sets that advance together: their pairs and hash table stay in a core's cache."""
+"""Sets that advance together; their pairs and their hash table fit into a core's cache."""
 
 SINGLETON, LARGER, UNDECIDED = 0, 1, 2
 """Whether a root has a live in-edge: no, yes, or not known from the first row."""
@@ -27,12 +27,12 @@ GROUP = 256
 """Frontier elements that are expanded in one group; at most BATCH."""
 
 CHILDREN = 64 * GROUP + 4
-"""Room for live edges between two passes over the hash table."""
+"""Capacity for live edges between two passes over the hash table."""
 
 
 @njit
 def _grown(array, used):
-    """Return a copy of the first ``used`` elements with room for twice as many as before."""
+    """Return a copy of the first ``used`` elements with twice the capacity of ``array``."""
     states = np.empty(2 * len(array), array.dtype)
     for i in range(used):  # a slice would make Numba compile its error message for unequal lengths
         states[i] = array[i]
@@ -85,7 +85,7 @@ def quick_edges(meta, length, start, thresholds, skips, w0, w1, w2, w3, child, k
     """Write the live edges of a row to ``child[kids:]`` and return their number, or -1 if more draws are needed.
 
     This handles the common cases of :func:`gpukit.worlds.rule.live_edges` without its branches: a direct row with one
-    threshold, and at most two live edges at distinct positions.
+    threshold; and a row with at most two live edges, at distinct positions.
     """
     kind, offset = meta & uint32(255), meta >> uint32(8)
     found = int64(-1)
@@ -128,7 +128,7 @@ class Scratch(namedtuple("Scratch", "elements owners child_owner child_shift wor
     elements, owners : int32 arrays
         The pairs of a batch in the order of discovery: an element, and its set among those of the batch.
     child_owner, child_shift : int32 arrays, child : int64 array, shape (CHILDREN,)
-        Live edges to be followed: their sets, ``round * n``, and the edge, later its tail.
+        Live edges to be followed: the set, ``round * n``, and the edge, which its tail replaces later.
     words : uint32 array, shape (9, BATCH)
         The arrays of :class:`_Group`.
     table : uint64 array
@@ -169,7 +169,7 @@ def make_scratch(rounds: int) -> Scratch:
 
 @njit
 def _draw_roots(tables, samples, low, size, group, child):
-    """Draw roots; afterwards ``child`` has those of samples low … low + size - 1 (algorithm 3, line 2)."""
+    """Draw the roots of samples low … low + size - 1 and write them to ``child`` (algorithm 3, line 2)."""
     first, n, roots = samples.first + low, tables.n, tables.roots
     vertex, low_word, high_word, w0 = group.vertex, group.low, group.high, group.w0
     for i in range(size):
@@ -187,10 +187,10 @@ def _draw_roots(tables, samples, low, size, group, child):
 
 @njit
 def _keep(tables, samples, low, size, group, child, live, starts, coming):
-    """Append the non-trivial ones of samples low … low + size - 1 to the upcoming sets; return their new number.
+    """Append the samples of low … low + size - 1 that are not trivial to the upcoming sets.
 
-    Roots and ids are stored. The work is split into separate loops, so that memory access, arithmetic and the few sets
-    that are left do not wait for each other.
+    Returns the new number of upcoming sets. Their roots and ids are stored. Separate loops read memory, compute, and
+    handle the few samples that are left, so that these steps do not wait for each other.
     """
     first, vertex, low_word, high_word = samples.first + low, group.vertex, group.low, group.high
     w0, w1, w2, w3 = group.w0, group.w1, group.w2, group.w3
@@ -224,7 +224,7 @@ def _keep(tables, samples, low, size, group, child, live, starts, coming):
 def _first_rows(lengths, metas, limits, w0, w1, w2, w3, skips, states, size):
     """Set ``states``: whether the first row of each root has a live edge.
 
-    Bit 8 of ``metas`` says whether there are more rows. A separate loop, so that it vectorises.
+    Bit 8 of ``metas`` says whether there are more rows. This is a separate loop, so that it vectorises.
     """
     for i in range(size):
         length, limit, kind = lengths[i], limits[i], metas[i] & uint32(255)
@@ -245,10 +245,10 @@ def _first_rows(lengths, metas, limits, w0, w1, w2, w3, skips, states, size):
 
 @njit
 def _start_sets(tables, samples, low, coming, group, children, starts, elements, owners, table):
-    """Start a batch; return the pairs, the sets, the upcoming sets including these, and the next id to examine.
+    """Start a batch; return numbers of pairs, of sets, of upcoming sets including these, and the next id to examine.
 
-    Algorithm 3, lines 1 to 7. Afterwards the roots, once for each round, are in the queue and the table, and ``starts``
-    has the ids of the sets, relative to the first id.
+    This is algorithm 3, lines 1 to 7. Afterwards the roots, once for each round, are in the queue and the table, and
+    ``starts`` has the ids of the sets, relative to the first id.
     """
     n, rounds, child, roots, ids = tables.n, tables.rounds, children.edge, starts.roots, starts.ids
     while coming < BATCH and low < samples.size:
@@ -282,7 +282,7 @@ def _next_sets(starts, batch, coming):
 
 @njit
 def _draw(tables, samples, ids, elements, owners, size, group):
-    """Make the first draws of ``size`` elements; afterwards the group has these and the elements' first rows."""
+    """Make the first draws of ``size`` elements; afterwards the group has these draws and the elements' first rows."""
     rows, first, vertex, low_word, high_word = tables.rows, samples.first, group.vertex, group.low, group.high
     starts, lengths, metas = group.starts, group.lengths, group.metas
     for j in range(size):
@@ -301,10 +301,10 @@ def _draw(tables, samples, ids, elements, owners, size, group):
 
 @njit
 def _expand(tables, samples, ids, elements, owners, size, group, children, more):
-    """Expand a group; return two numbers: its children, and its elements with further rows.
+    """Expand a group; return the number of its children, and the number of its elements with further rows.
 
-    Algorithm 3, lines 15 to 19 (section 3.7 under LT), without a draw for each dead edge. Afterwards the children are
-    the live in-edges in the first row of each element.
+    This is algorithm 3, lines 15 to 19 (section 3.7 under LT), without a draw for each edge that is not live.
+    Afterwards the children are the live in-edges in the first row of each element.
     """
     # Local names for arrays: Numba counts references for an array that is looked up inside a loop.
     rows, accept, thresholds, lt_prefix = tables.rows, tables.accept, tables.thresholds, tables.lt_prefix
@@ -355,7 +355,7 @@ def _expand(tables, samples, ids, elements, owners, size, group, children, more)
 
 @njit
 def _expand_further(tables, samples, ids, elements, owners, waiting, base, group, children, more):
-    """Expand the next row of each element that has one; results as of :func:`_expand`."""
+    """Expand the next row of each element that has one; return the same as :func:`_expand`."""
     rows, accept, thresholds, vertex = tables.rows, tables.accept, tables.thresholds, group.vertex
     owner, shift, edge, live = children.owner, children.shift, children.edge, children.live
     more_row, more_item = more.row, more.item
@@ -386,7 +386,7 @@ def _expand_further(tables, samples, ids, elements, owners, waiting, base, group
 def _follow(tables, samples, children, kids, elements, owners, used, table, link, early):
     """Follow the live edges; return the new number of pairs (algorithm 3, lines 19 to 21, with the root visited).
 
-    Afterwards the tails that a set did not have are in the set and in the queue.
+    Afterwards the tails that were not in a set yet are in the set and in the queue.
     """
     indices, child, owner, shift = tables.indices, children.edge, children.owner, children.shift
     for c in range(kids):
@@ -410,7 +410,7 @@ def _follow(tables, samples, children, kids, elements, owners, used, table, link
 
 @njit
 def _pack(elements, owners, used, batch, total, offsets, packed, place, counts):
-    """Pack a batch (algorithm 6, lines 3 to 11; algorithm 3, line 13); its sets follow each other from ``total`` on."""
+    """Pack the sets of a batch, concatenated from ``total`` on (algorithm 6, lines 3 to 11; algorithm 3, line 13)."""
     place[:] = 0
     for j in range(used):
         place[owners[j] + 1] += 1

@@ -1,4 +1,4 @@
-"""Sampling tables: they let an IC sampler skip dead edges and an LT sampler choose one in-edge at once.
+"""Sampling tables: they let an IC sampler skip edges that are not live, and an LT sampler choose one in-edge at once.
 
 The in-edges of a vertex are cut into *rows* of edges that are sampled together. A row has at most 64 live edges and its
 own draws, so rows can be sampled in any order and by different threads.
@@ -39,7 +39,7 @@ def binomial_thresholds(trials: int, numerator: int, denominator: int) -> list[i
     """Return 64-bit thresholds; the number of those at or below a uniform 64-bit draw is binomially distributed.
 
     Threshold k is ``floor(2**64 * Pr[X <= k])`` for X ~ Binomial(trials, numerator / denominator). An integer recursion
-    runs outwards from the mode and stops when a weight falls below 2**-80 of the mode's. Exact to 2**-64.
+    runs outwards from the mode and stops when a weight falls below 2**-80 of the mode's. The result is exact to 2**-64.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def binomial_thresholds(trials: int, numerator: int, denominator: int) -> list[i
 
 
 class TableStore:
-    """Thresholds of many rows, concatenated, each (trials, probability) once; it returns ``meta`` words."""
+    """The thresholds of many rows, concatenated, with ``meta`` words; equal (trials, probability) share thresholds."""
 
     def __init__(self) -> None:
         self.values: list[int] = []
@@ -118,7 +118,7 @@ class TableStore:
 
 
 def equal_rows(indptr: np.ndarray, longest: int = 1 << 32) -> np.ndarray:
-    """Cut the in-edges of each vertex into rows of at most ``longest`` edges; meta stays 0."""
+    """Cut the in-edges of each vertex into rows of at most ``longest`` edges, and return these rows with meta 0."""
     n = len(indptr) - 1
     degrees = np.diff(indptr)
     extra = np.maximum(-(-degrees // longest) - 1, 0)
@@ -173,7 +173,7 @@ def probability_class(stored):
 
 @njit
 def _row_length_limit(b):
-    """Return the most edges of a row of class b: 64 if direct, else 8 expected live edges."""
+    """Return the most edges of a row of class b: 64 if it is direct, otherwise a number with 8 expected live edges."""
     return 64 if b <= 1 else 8 << b
 
 
@@ -228,7 +228,7 @@ def _fill_rows(indptr, neighbours, probabilities, first_extra, rows, classes, in
 
 @njit
 def scale_rows(rows, classes, accept, low, end):
-    """Scale the probabilities of edges in rows low … end - 1: given that the row's draws chose an edge."""
+    """Make the probabilities of edges in rows low … end - 1 conditional on being chosen by the row's draws."""
     for row in range(low, end):
         b = classes[row]
         if b > 1 and rows[row, 1] > 4:
@@ -246,7 +246,7 @@ def _classes(indptr: np.ndarray, neighbours: np.ndarray, probabilities: np.ndarr
     first_extra = n + np.cumsum(extra) - extra
     in_parts(_fill_rows, vertices, indptr, neighbours, probabilities, first_extra, rows, classes, indices, accept)
     in_parts(scale_rows, np.arange(threads + 1) * len(rows) // threads, rows, classes, accept)
-    # A kind of rows is a class and a length; the kinds of a class stand together.
+    # A kind of rows is a class and a length; the kinds of one class have consecutive numbers.
     ends = np.cumsum([int(rows[classes == b, 1].max(initial=0)) + 1 for b in range(33)])
     first = np.concatenate([[0], ends[:-1]])
     kinds = first[classes] + rows[:, 1]

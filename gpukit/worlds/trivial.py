@@ -1,7 +1,7 @@
-"""Trivial RR sets, {root}: they are known for every vertex, so a collection leaves them out instead of drawing them.
+"""Trivial RR sets, {root}: their probability is known for every vertex, so a collection need not draw them.
 
-A set is trivial if no in-edge of its root is live. If probabilities are small, nearly all sets are trivial, and they
-only add noise. Let q(v) be the probability that no in-edge of v is live, W_v the weight of v, and
+A set is trivial if no in-edge of its root is live. If edge probabilities are small, nearly all sets are trivial, and
+they only add noise. Let q(v) be the probability that no in-edge of v is live, W_v the weight of v, and
 Γ = Σ W_v (1 - q(v)). Then
 
     I(S) = Σ over v in S of W_v q(v)  +  Γ · Pr[S hits an RR set | it is not trivial].
@@ -19,10 +19,10 @@ from numba import uint64
 from gpukit.device.compiled import njit
 
 ONE = 1 << 63
-"""The unit of probabilities here: 64-bit integers hold 0 and 1."""
+"""Probability 1 in units of 2**-63; 64-bit integers can hold both 0 and 1."""
 
 _PIECE = 1 << 15
-"""Number of products of 16 by 32 bits that a 64-bit sum always holds."""
+"""Number of products of 16-bit and 32-bit numbers whose sum always fits into 64 bits."""
 
 
 @njit
@@ -54,7 +54,7 @@ def singleton_by_rows(rows, thresholds, n):
 
 @njit
 def singleton_by_edges(indptr, probabilities):
-    """Return the same from the fixed-point probability of each in-edge: times 2**32, minus one (uint32)."""
+    """Return q of each vertex, as above, from the fixed-point probability of each in-edge: times 2**32, minus one."""
     singleton = np.empty(len(indptr) - 1, np.uint64)
     for v in range(len(singleton)):
         q = uint64(ONE)
@@ -65,7 +65,7 @@ def singleton_by_edges(indptr, probabilities):
 
 
 def singleton_of_sums(sums: np.ndarray) -> np.ndarray:
-    """Return the same under LT, where at most one in-edge is live, from the sums (uint64) of fixed-point weights."""
+    """Return q of each vertex under LT, with at most one live in-edge, from sums of fixed-point weights (uint64)."""
     return (uint64(1 << 32) - np.minimum(sums, uint64(1 << 32))) << uint64(31)
 
 
