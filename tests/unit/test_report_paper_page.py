@@ -5,7 +5,7 @@ from test_report import Checker
 from test_report_paper import GRAPHS, HEADER, cell, found
 
 from gpukit.errors import InputError
-from gpukit.papers.report.page import beside_print, write_page
+from gpukit.papers.report.page import beside_print, shapes, write_page
 from gpukit.papers.report.rebuild import COLUMNS, NA, plot_item, rebuild
 from gpukit.papers.report.tables import make_table
 
@@ -30,6 +30,8 @@ def test_page_shows_ours_beside_the_paper(tmp_path):
         '<td>2.00 <span class="muted">± 1.41</span></td><td>2</td><td>0.5</td><td>4.00</td><td class="text">worse</td>'
         '<td class="text setting">ic, k 50' in text
     )
+    assert '<th scope="row">toy</th><td>2.00<br><span class="muted">0.5; 4.00</span></td><td>–</td>' in text
+    assert "<caption>Time, s: ours, below it the print, and ours over it</caption>" in text
     assert "big is a stand-in: rmat, vertices 9." in text and "<td></td><td></td><td>9</td>" in text
     assert "Ours was taken on c, 1 thread;" in text and "<h1>gIM: the paper, rebuilt</h1>" in text
     assert "Not made in this run: table 1, table 3, figure 3," in text
@@ -101,3 +103,19 @@ def test_what_is_printed_of_another_size_has_a_row_of_its_own(tmp_path):
     assert "gIM in the paper</text>" in text and "gIM in the paper, another size</text>" in text
     side = rebuild("gim", "table-1", tables, str(tmp_path / "p.tsv"))
     assert ("9", "900") in {(row["ours"], row["paper"]) for row in side}, "sizes are there to be compared"
+
+
+def test_tables_have_the_shape_of_print():
+    """Graphs are rows; methods are columns, or quantities where there are no methods; one cell alone is no table."""
+
+    def value(graph, name, quantity, ours, unit="s"):
+        return {"graph": graph, "name": name, "quantity": quantity, "unit": unit, "ours": ours}
+
+    rows = [value("A", "IMM", "time", 1), value("A", "gIM", "time", 2), value("B", "gIM", "time", 3)]
+    rows += [value("A", "gIM", "time", 4), value("A", "gIM", "speed-up", 5, "1")]
+    (shape,) = shapes(rows)
+    assert (shape["title"], shape["graphs"], list(shape["columns"])) == ("time, s", ["A", "B"], ["IMM", "gIM"])
+    cells = {name: {graph: row["ours"] for graph, row in cells.items()} for name, cells in shape["columns"].items()}
+    assert cells == {"IMM": {"A": 1}, "gIM": {"A": 2, "B": 3}}
+    (shape,) = shapes([value("A", "", "vertices", 7, "1"), value("A", "", "edges", 8, "1")])
+    assert (shape["title"], shape["graphs"], list(shape["columns"])) == ("", ["A"], ["vertices", "edges"])

@@ -46,6 +46,7 @@ def section(parts: Parts) -> dict[str, Any]:
     for item in items.values():
         item["ratios"] = any(row["ratio"] is not None for row in item["rows"])
         item["methods"] = any(row["name"] for row in item["rows"])
+        item["shapes"] = [] if item["axis"] else shapes(item["rows"])
         item["settings"] = any(row["setting"] for row in item["rows"])
         item["stand_ins"] = {row["graph"]: row["data"] for row in item["rows"] if row["data"].startswith("stand-in")}
     settings = {row["setting"] for row in rows if row["ours"] != "NA"}
@@ -62,6 +63,26 @@ def section(parts: Parts) -> dict[str, Any]:
         "decided": {verdict: of(claims, verdict=verdict) for verdict in DECIDED},
         "undecided": by_reason(claims),
     }
+
+
+def shapes(rows: list[Row]) -> list[dict[str, Any]]:
+    """Return the rows of a table as papers print them: one table of graphs by methods for each quantity.
+
+    Quantities without a method are the columns of one table. A cell holds the first of several rows, and rows of a
+    single cell are no table.
+    """
+    tables: dict[str, dict[str, dict[str, Row]]] = {}
+    for row in rows:
+        unit = f"{row['quantity']}{', ' + row['unit'] if row['unit'] != '1' else ''}"
+        title, column = (unit, row["name"]) if row["name"] else ("", unit)
+        tables.setdefault(title, {}).setdefault(column, {}).setdefault(row["graph"], row)
+    graphs = dict.fromkeys(row["graph"] for row in rows)
+    found = []
+    for title, columns in tables.items():
+        named = [graph for graph in graphs if any(graph in column for column in columns.values())]
+        if len(named) > 1 or len(columns) > 1:
+            found.append({"title": title, "graphs": named, "columns": columns})
+    return found
 
 
 def beside_print(row: Row, speeds: bool = True) -> dict[str, Any]:
