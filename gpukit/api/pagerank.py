@@ -9,14 +9,14 @@ from gpukit.api.everybody import KIND, write_all
 from gpukit.api.graph import Graph, read_graph
 from gpukit.api.in_memory import GraphLike, as_graph, open_graph
 from gpukit.api.keywords import keywords
-from gpukit.api.pagerank_answers import among_of, answer, answer_arrays, answer_exactly, answers_artifact
+from gpukit.api.pagerank_answers import answer, answer_arrays, answer_exactly, answers_artifact, restricted
 from gpukit.api.pagerank_changes import Follows
 from gpukit.api.pagerank_index import INDEX_VISITS, RANK_VISITS, index, index_artifact, index_of, rank
 from gpukit.api.parts import part_of
 from gpukit.api.resident import open_files
 from gpukit.api.results import Answer, Label, Later, TopK, another_graph, path_of
 from gpukit.api.session import DeviceName, Session, Where
-from gpukit.api.vertices import Vertices, internal, is_label, weights_of, without
+from gpukit.api.vertices import Vertices, is_label, weights_of
 from gpukit.errors import UsageError, WrongType
 from gpukit.parameters.kpar import DEPTH, MEMORY, STOP, USUAL_K, Depth, Params, Stop
 from gpukit.parameters.option import SEED, length_of
@@ -328,21 +328,12 @@ class PageRankIndex(Follows):
             session.graph, session.labels = graph, graph.labels
             if isinstance(sources, Answer):
                 sources._check_graph(graph, digest, "sources")
-            listed = None if among is None else internal(graph, among, "among", none=False, digest=digest)
-            if out := internal(graph, exclude, "exclude", digest=digest):
-                listed = without(range(graph.n) if listed is None else listed, out)
-            k_max = graph.n if listed is None else len(listed)
-            what = "the number of vertices" if listed is None else "the vertices that answers may name"
-            length = length_of("k", k, USUAL_K, k_max, what)
+            length, named, counted = restricted(session, graph, k, among, exclude, digest)
             queries = [Sources.weighted(*weights_of(graph, one, "source")) for one in sources]
             if not queries:
                 raise UsageError("there are no sources; give at least one")
             joined = Sources.joined(queries)
-            session.params = {"k": length, "depth": depth, "bounds": "exact", **asked.record()}
-            named = None
-            if listed is not None:
-                session.params["among"] = len(listed)
-                named = among_of(graph.n, listed, session.inputs)
+            session.params = {"k": length, "depth": depth, "bounds": "exact", **asked.record(), **counted}
             details: dict[str, Any] = {}
             if depth == "exact":
                 session.graph = self.graph.csr  # an opened index has no weights of edges

@@ -7,6 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpukit.api.session import Session
+from gpukit.api.vertices import Vertices, internal, without
+from gpukit.parameters.kpar import USUAL_K
+from gpukit.parameters.option import length_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,6 +28,24 @@ def among_of(n: int, vertices: list[int], inputs: dict[str, str]) -> "np.ndarray
     among[vertices] = True
     inputs["among"] = hashlib.sha256(np.flatnonzero(among).astype("<i8").tobytes()).hexdigest()
     return among
+
+
+def restricted(
+    session: Session,
+    graph: "Graph",
+    k: int | None,
+    among: Vertices | None,
+    exclude: Vertices,
+    digest: str | None = None,
+) -> "tuple[int, np.ndarray | None, dict[str, int]]":
+    """Return the length of answers, which vertices they may name (bool, n; None: all), and how many, as parameters."""
+    listed = None if among is None else internal(graph, among, "among", none=False, digest=digest)
+    if out := internal(graph, exclude, "exclude", digest=digest):
+        listed = without(range(graph.n) if listed is None else listed, out)
+    if listed is None:
+        return length_of("k", k, USUAL_K, graph.n), None, {}
+    length = length_of("k", k, USUAL_K, len(listed), "the vertices that answers may name")
+    return length, among_of(graph.n, listed, session.inputs), {"among": len(listed)}
 
 
 def answer(

@@ -5,16 +5,18 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from gpukit.api.in_memory import GraphLike, open_graph
 from gpukit.api.pagerank import Source
-from gpukit.api.pagerank_answers import answer_exactly, answers_artifact
+from gpukit.api.pagerank_answers import answer_exactly, answers_artifact, restricted
 from gpukit.api.results import Label, TopK
 from gpukit.api.session import Progress, Session
-from gpukit.api.vertices import weights_of
+from gpukit.api.vertices import Vertices, weights_of
 from gpukit.errors import UsageError
-from gpukit.parameters.kpar import USUAL_K, Params
-from gpukit.parameters.option import SEED, length_of
+from gpukit.parameters.kpar import Params
+from gpukit.parameters.option import SEED
 from gpukit.parameters.values import number, optional
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from gpukit.device.select import Device
     from gpukit.kpar.problem import Result, Sources
 
@@ -22,18 +24,24 @@ REASON = "without an index queries run on the CPU"
 
 
 def answer_directly(
-    session: Session, device: "Device", asked: Params, sources: "Sources", k: int, *, exact: bool
-) -> "Result":
+    session: Session, device: "Device", asked: Params, sources: "Sources", k: int, *, exact: bool,
+    among: "np.ndarray | None" = None,
+) -> "Result":  # fmt: skip
     """Answer queries by pushes and walks of their own."""
+    import numpy as np
+
     from gpukit.graph.tiny import one_edge
     from gpukit.kpar.direct import query_directly
     from gpukit.kpar.problem import Sources
 
-    session.load(lambda: query_directly(one_edge(session.graph), asked, Sources.single([0]), 1))
+    tiny = one_edge(session.graph)
+    named = None if among is None else np.ones(tiny.n, np.bool_)
+    session.load(lambda: query_directly(tiny, asked, Sources.single([0]), 1, among=named))
     with session.phase("query"), session.progress("queries") as update:
         return query_directly(
-            session.graph, asked, sources, k, seed=session.seed, exact=exact, threads=device.threads, progress=update
-        )
+            session.graph, asked, sources, k, seed=session.seed, exact=exact, among=among, threads=device.threads,
+            progress=update,
+        )  # fmt: skip
 
 
 @overload
@@ -45,6 +53,7 @@ def personalized_pagerank(
     alpha: float = ...,
     epsilon: float = ...,
     depth: Literal["auto", "end", "exact"] = ...,
+    among: Vertices | None = ...,
     weights: str | None = ...,
     weighted: bool = ...,
     threads: int | None = ...,
@@ -74,6 +83,7 @@ def personalized_pagerank(
     alpha: float = Params.alpha,
     epsilon: float = Params.epsilon,
     depth: Literal["auto", "end", "exact"] = "auto",
+    among: Vertices | None = None,
     weights: str | None = None,
     weighted: bool = False,
     threads: int | None = None,
@@ -104,6 +114,8 @@ def personalized_pagerank(
     depth : str
         ``auto``: stop as soon as the guarantee holds; ``end``: go on until 1e-9 of the mass is left; ``exact``: the
         true k best, by the power method; vertices outside that tie with the last are in ``details["tied"]``.
+    among : vertices, optional
+        With a source: the only vertices that the answer may name; all by default.
     weights : str, optional
         With a source: edge probabilities, as in :func:`gpukit.read_edges`; those of a Graph, or ``wc``, by default.
         Without: the attribute or column that is the weight of an edge, ``file`` of a Graph; edges count alike by
@@ -129,6 +141,8 @@ def personalized_pagerank(
     {'ann': 0.5833, 'bob': 0.3333, 'cy': 0.0833}
     """
     if source is None:
+        if among is not None:
+            raise UsageError("among goes with a source; give one, or leave it out")
         if (k, alpha, epsilon, depth, weighted) != (None, Params.alpha, Params.epsilon, "auto", False):
             raise UsageError("k, alpha, epsilon, depth and weighted go with a source; give one, or leave them out")
         from gpukit.api.pagerank_scores import DAMPING, scores
@@ -145,16 +159,16 @@ def personalized_pagerank(
         from gpukit.kpar.problem import Sources
 
         csr = open_graph(session, graph, weights).csr
-        length = length_of("k", k, USUAL_K, csr.n)
+        length, named, counted = restricted(session, csr, k, among, ())
         query = Sources.weighted(*weights_of(csr, source, "source"))
-        session.params = {"k": length, "depth": depth, "bounds": "exact", **params.record()}
+        session.params = {"k": length, "depth": depth, "bounds": "exact", **params.record(), **counted}
         device = session.use_device(reason=REASON)
         details: dict[str, Any] = {}
         if depth == "exact":
-            result, tied = answer_exactly(session, query, params, length)
+            result, tied = answer_exactly(session, query, params, length, named)
             details["tied"] = [csr.original(one).tolist() for one in tied]
         else:
-            result = answer_directly(session, device, params, query, length, exact=depth == "end")
+            result = answer_directly(session, device, params, query, length, exact=depth == "end", among=named)
             details["steps"] = result.steps.tolist()
         artifact = answers_artifact(session, query, result, "kpar", epsilon=params.epsilon)
         return TopK(artifact, details, csr)

@@ -27,6 +27,7 @@ def query_directly(
     *,
     seed: int = 0,
     exact: bool = False,
+    among: np.ndarray | None = None,
     threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Result:
@@ -43,6 +44,8 @@ def query_directly(
         Of the walks.
     exact : bool
         Whether to push until no more than :data:`EXACT` is left: no score is further than that from the truth.
+    among : bool array, shape (n,), optional
+        True for vertices that answers may name; all by default.
     threads : int
         CPU threads; answers do not depend on it.
     progress : callable, optional
@@ -81,7 +84,7 @@ def query_directly(
             space = spaces.pop()
         except IndexError:
             space = workspace(walks, none)
-        answer(edges, chances, key, goal, batch, first, last, request, space, out)
+        answer(among, edges, chances, key, goal, batch, first, last, request, space, out)
         spaces.append(space)
         done += last - first
         if progress is not None:

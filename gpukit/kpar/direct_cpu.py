@@ -22,7 +22,7 @@ from gpukit.kpar.query.answer_cpu import (
     write_answer,
 )
 from gpukit.kpar.query.bounds import refused_at, take_top
-from gpukit.kpar.rule import any_walk_end, threshold_of
+from gpukit.kpar.rule import any_walk_end, left_out, threshold_of
 from gpukit.worlds.highest import largest_first
 
 STEP_COST = 4
@@ -30,8 +30,8 @@ STEP_COST = 4
 
 
 @njit(error_model="numpy")
-def count_walks(met, rho, ws):
-    """After a push: what absorbing vertices got becomes reserve; lists all with a reserve as candidates.
+def count_walks(met, rho, among, ws):
+    """After a push: what absorbing vertices got becomes reserve; lists those with a reserve that answers may name.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def count_walks(met, rho, ws):
         rest = ws.state[2 * v]
         left += rest
         needed += (rest + rho - 1) // rho
-        if ws.reserves[2 * v] > 0:
+        if ws.reserves[2 * v] > 0 and not left_out(v, among):
             ws.candidates[count] = v
             ws.scores[count] = ws.reserves[2 * v]
             count += 1
@@ -83,8 +83,8 @@ def is_certain(count, least, left, request, ws):
 
 
 @njit(error_model="numpy")
-def draw_walks(met, rho, edges, chances, key, ws):
-    """Draw the walks of all residues; lists all with a score as candidates, with their scores. Returns how many.
+def draw_walks(met, rho, edges, chances, key, among, ws):
+    """Draw the walks of all residues; lists those with a score that answers may name. Returns how many.
 
     Walk j of vertex u is the one that an index with this seed holds.
     """
@@ -104,7 +104,7 @@ def draw_walks(met, rho, edges, chances, key, ws):
                 reached[ends] = t
                 ends += 1
             walked[t] += value
-    count = list_reached(met, ends, None, ws)
+    count = list_reached(met, ends, among, ws)
     for j in range(count):
         v = ws.candidates[j]
         ws.scores[j] = ws.reserves[2 * v] + walked[v]
@@ -114,12 +114,12 @@ def draw_walks(met, rho, edges, chances, key, ws):
 
 
 @njit
-def answer(edges, chances, key, goal, batch, first, last, request, ws, out):
+def answer(among, edges, chances, key, goal, batch, first, last, request, ws, out):
     """Answer the queries first … last - 1.
 
     Parameters
     ----------
-    edges, chances, batch, first, last, request, ws, out
+    among, edges, chances, batch, first, last, request, ws, out
         As in :func:`gpukit.kpar.query.answer_cpu.answer`; the workspace has ω of all vertices, and no ω_I.
     key : tuple of uint64 and int
         Seed and stream of the walks.
@@ -144,7 +144,7 @@ def answer(edges, chances, key, goal, batch, first, last, request, ws, out):
             worked += pushed_along
             final = step == steps - 1
             aim = step if final else aim
-            count, needed, left = count_walks(met, request.rhos[aim], ws)
+            count, needed, left = count_walks(met, request.rhos[aim], among, ws)
             trace = out.traces[q, step]
             trace[0], trace[1], trace[2], trace[3], trace[4] = step, rounds, pushed, pushed_along, met
             trace[5], trace[8] = count, -1
@@ -158,7 +158,7 @@ def answer(edges, chances, key, goal, batch, first, last, request, ws, out):
             if done:
                 trace[8] = 0
             elif goal == 0 and (final or walked + cost <= worked):
-                count = draw_walks(met, request.rhos[aim], edges, chances, key, ws)
+                count = draw_walks(met, request.rhos[aim], edges, chances, key, among, ws)
                 refused = 0 if final else refused_at(aim, count, int64(0), request, ws)
                 trace[5], trace[6], trace[7], trace[8] = count, needed, 1, refused
                 done = refused == 0

@@ -241,6 +241,11 @@ def test_a_weighted_graph_grows_and_shrinks() -> None:
     )
     assert index.graph.csr.probabilities.tolist() == made.csr.probabilities.tolist()
     assert index.top_k("eve", k=2, among=["cy", "bob"]).vertices[0] == "bob"
+    directly = gk.personalized_pagerank(index.graph, "eve", 2, weighted=True, depth="exact", among=["cy", "bob"])
+    assert directly == index.top_k("eve", k=2, depth="exact", among=["cy", "bob"])
+    for depth in ("auto", "end", "exact"):
+        found = gk.personalized_pagerank(index.graph, "eve", 2, weighted=True, depth=depth, among=["cy", "bob", "eve"])
+        assert found.vertices[0] == "eve" and {*found.vertices} <= {"cy", "bob", "eve"}
     assert index.remove_vertices(["eve"]).removed == 4 and index.add_edges([("bob", "cy", 1)]).added == 2
     assert index.digest == before and index.graph.csr.probabilities.tolist() == graph.csr.probabilities.tolist()
     for wrong, words in (

@@ -219,6 +219,8 @@ WRONG: list[tuple[type, str, Callable[[gk.Graph], object]]] = [
     (UsageError, "depth 'x' is unknown", lambda g: gk.PageRankIndex(g).top_k("hub", depth="x")),
     (UsageError, "depth 'refined' is unknown here", lambda g: gk.personalized_pagerank(g, "hub", depth="refined")),
     (UsageError, "^k is 6; 1 to 5", lambda g: gk.personalized_pagerank(g, "hub", k=6)),
+    (UsageError, "^k is 2; 1 to 1", lambda g: gk.personalized_pagerank(g, "hub", k=2, among=["hub"])),
+    (UsageError, "among goes with a source", lambda g: gk.personalized_pagerank(g, among=["hub"])),
     (WrongType, "source is a list; give a vertex", lambda g: gk.personalized_pagerank(g, ["hub"])),
     (WrongType, "alpha is 'x', a str; a number", lambda g: gk.personalized_pagerank(g, "hub", alpha="x")),
     (UsageError, "depth 'walks' is unknown", lambda g: gk.PageRankIndex(g).top_k("hub", depth="walks")),

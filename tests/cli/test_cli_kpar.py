@@ -147,7 +147,13 @@ def test_the_best_among_some_vertices(record, folder, graph, tmp_path, capsys):
         papers = ["papers"] * (more[1] in ("--depth", "--bounds"))
         assert main([str(word) for word in (*papers, *words, *more)]) == 2
         assert line in capsys.readouterr().err
-    assert main(["kpar", "query", str(folder / "G.h5"), "--source", "20", "--among", "5,10"]) == 2
+    alone = ("kpar", "query", folder / "G.h5", "--source", 20, "--depth", "end")
+    truly = record(*alone[:-1], "exact", "--among", tmp_path / "named.txt", "-k", 3)["results"][0]
+    assert record(*alone, "--among", tmp_path / "named.txt", "-k", 3)["results"][0]["nodes"] == truly["nodes"]
+    every = record(*alone, "-k", graph.n)["results"][0]["nodes"]
+    left = record(*alone, "--among", "5,10,20", "--exclude", "20", "-k", 2, "--out", tmp_path / "E.h5")
+    assert left["results"][0]["nodes"] == [one for one in every if one in (5, 10)] and left["params"]["among"] == 2
+    assert "among" in read_topk(tmp_path / "E.h5").inputs
     assert main(["evaluate", "ppr", str(folder / "G.h5"), "--answers", str(tmp_path / "T.h5")]) == 3
 
 

@@ -8,8 +8,12 @@ ONE = 1 << 62
 STEP_COST = 4
 
 
-def kpar_direct(graph, omega, schedule, params, delta_min, start, k, key):
+def kpar_direct(graph, omega, schedule, params, delta_min, start, k, key, among=None):
     """Return [(vertex, score)], the number of values of δ, and of each step how many walks it drew (-1: none tried)."""
+
+    def named(values):
+        return {v: value for v, value in values.items() if among is None or among[v]}
+
     n, go_on = graph.n, round((1 - params.alpha) * 2**32)
     rows = {v: [int(u) for u in graph.indices[graph.indptr[v] : graph.indptr[v + 1]]] for v in range(n)}
     residue, reserve, drawn = dict(start), dict.fromkeys(range(n), 0), []
@@ -32,8 +36,8 @@ def kpar_direct(graph, omega, schedule, params, delta_min, start, k, key):
         left, rho = sum(residue.values()), schedule[aim].rho
         drawn.append(-1)
         if worked >= step.patience or not left or last:
-            if _certain(reserve, left, k, delta_min, params.epsilon):
-                return _best(reserve, k), number + 1, drawn
+            if _certain(named(reserve), left, k, delta_min, params.epsilon):
+                return _best(named(reserve), k), number + 1, drawn
             walks = {v: -(-amount // rho) for v, amount in residue.items()}
             cost = sum(walks.values()) * STEP_COST * 2**32 // (2**32 - go_on)
             if last or spent + cost <= worked:
@@ -44,8 +48,8 @@ def kpar_direct(graph, omega, schedule, params, delta_min, start, k, key):
                     for i in range(count):
                         end = any_walk_end(graph.indptr, graph.indices, None, go_on, *key, i, v)
                         score[end] += residue[v] // count
-                if last or _passes(schedule[aim], score, reserve, k, delta_min, params.epsilon):
-                    return _best(score, k), number + 1, drawn
+                if last or _passes(schedule[aim], named(score), reserve, k, delta_min, params.epsilon):
+                    return _best(named(score), k), number + 1, drawn
                 aim = min(aim + 2, len(schedule) - 1)
         following = schedule[min(number + 1, len(schedule) - 1)].rho
         frontier = [v for v, amount in residue.items() if amount > omega[v] * following]

@@ -42,13 +42,14 @@ def test_a_query_equals_the_plain_version(random_graph, monkeypatch, n, m, key, 
     sets = [Sources.single([v]) for v in np.random.default_rng(key).integers(0, n, 5)]
     sets.append(Sources.weighted([3, 1, 3, 8], [1, 5, 1, 10**6]))
     tried = set()
-    for k in (1, 10, n // 2, n):
-        found = query_directly(graph, params, Sources.joined(sets), k, seed=9)
+    some = np.random.default_rng(key + 1).random(n) < 0.3
+    for k, among in ((1, None), (10, None), (n // 2, None), (n, None), (1, some), (5, some), (int(some.sum()), some)):
+        found = query_directly(graph, params, Sources.joined(sets), k, seed=9, among=among)
         for q, one in enumerate(sets):
             start = dict(zip(one.vertices.tolist(), one.mass.tolist(), strict=True))
             key_of_walks = (np.uint64(9), stream_tag(Stream.WALK))
             expected, steps, drawn = kpar_direct(
-                graph, omega, constants.schedule(k), params, float(constants.delta_min), start, k, key_of_walks
+                graph, omega, constants.schedule(k), params, float(constants.delta_min), start, k, key_of_walks, among
             )
             part = slice(found.offsets[q], found.offsets[q + 1])
             assert list(zip(found.nodes[part].tolist(), found.scores[part].tolist(), strict=True)) == expected
@@ -74,6 +75,24 @@ def test_definition_1_holds(random_graph, alpha):
             assert quality.precision > 0.9 and quality.ndcg > 0.999
             ways |= {int(trace[-1, 7]) for trace in found.traces}
     assert ways == {0, 1}
+
+
+def test_the_best_of_some_vertices(random_graph):
+    """Definition 1 holds of the vertices that answers may name, and to the end they are the best of all of these."""
+    graph, params, among = random_graph(300, 900, 3), Params(), np.arange(300) % 3 == 0
+    sources, delta = Sources.single(np.arange(60)), float(Constants.of(graph.n, graph.m, params).delta_min)
+    truths = [exact(graph, np.eye(graph.n)[source]) * among for source in range(60)]
+    for k in (3, 100):
+        found = query_directly(graph, params, sources, k, among=among)
+        true = query_directly(graph, params, sources, k, exact=True, among=among)
+        for q, truth in enumerate(truths):
+            nodes, scores = found.answer(q)
+            assert among[nodes].all()
+            best = np.sort(truth)[::-1]
+            for place, (node, score) in enumerate(zip(nodes, scores, strict=True)):
+                if best[place] > delta:
+                    assert truth[node] >= 0.5 * best[place] and abs(score - truth[node]) <= 0.5 * truth[node]
+            assert np.allclose(true.answer(q)[1], best[: len(true.answer(q)[1])], rtol=0, atol=2e-9)
 
 
 def test_answers_depend_on_neither_threads_nor_batches(random_graph):

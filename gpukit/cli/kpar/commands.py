@@ -212,13 +212,11 @@ def ask(
         in_part, first, last = part_of(asked.part, len(sources), "queries")
         sources = sources.part(first, last)
         run.params |= in_part
-        if named is not None and asked.index_file is None:
-            raise UsageError("--among and --exclude need --index; give it, or leave them out")
         if asked.repeat > 1 and asked.index_file is None:
             raise UsageError("--repeat needs --index: without one every query reads the graph anew; leave it out")
         if asked.index_file is None:
             wanted = asked_params(asked.alpha, asked.epsilon, asked.weighted)
-            return query_without_index(run, sources, depth, wanted, asked.explain)
+            return query_without_index(run, sources, depth, wanted, asked.explain, named)
         if asked.weighted:
             raise UsageError("an index knows whether its edges are weighted; leave --weighted out")
         found, run.inputs["index"] = read_index(asked.index_file, run.inputs["graph"], asked.alpha, asked.epsilon)

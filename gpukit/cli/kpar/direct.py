@@ -17,7 +17,7 @@ def asked_params(alpha: float | None, epsilon: float | None, weighted: bool) -> 
     return Params(Params.alpha if alpha is None else alpha, Params.epsilon if epsilon is None else epsilon, weighted)
 
 
-def query_without_index(run: Run, sources: "Sources", depth: str, asked: Params, explain: bool) -> None:
+def query_without_index(run: Run, sources: "Sources", depth: str, asked: Params, explain: bool, among: Any) -> None:
     """Answer queries by pushes and walks of their own, write and print the answers.
 
     Raises
@@ -37,9 +37,9 @@ def query_without_index(run: Run, sources: "Sources", depth: str, asked: Params,
     run.requested = "cpu" if run.requested == "cpu" else None
     device = run.use_device(reason=REASON)
     if depth == "exact":
-        answer_truly(run, sources, asked)
+        answer_truly(run, sources, asked, among)
         return
-    result = answer_directly(run, device, asked, sources, k, exact=exact)
+    result = answer_directly(run, device, asked, sources, k, exact=exact, among=among)
     extra: dict[str, Any] = {"steps": result.steps}
     if explain:
         extra["explain"] = explained(result)
