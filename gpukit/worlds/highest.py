@@ -21,7 +21,8 @@ def highest(values: np.ndarray, count: int) -> np.ndarray:
 
 
 def _least(values: np.ndarray, count: int) -> Any:
-    return np.partition(values, len(values) - count)[len(values) - count]
+    """Return the ``count``-th largest; NumPy's partition takes ten times as long on processors of the Zen 4 family."""
+    return largest_first(values.copy(), len(values), count)
 
 
 @njit
