@@ -128,8 +128,8 @@ def simulate(
     list of int and Result
         The number of each world, -1 of one observed, and its campaign.
     list of dict
-        Of each ``time_s``, the seconds of each phase, and ``list_cost``, what a fixed list costs in the same world: not
-        of a campaign that was observed.
+        Of each ``time_s``, the seconds of each phase, and of several ``list_cost``, what a fixed list costs in the same
+        world.
     """
     device, params = use_device(session, params, worlds, make_sets=make_sets)
     from gpukit.api.campaign_state import stored
@@ -181,7 +181,7 @@ def simulate(
             raise
     results = [ended[number] for number in range(worlds)]
     more: list[dict[str, Any]] = [{"time_s": seconds} for _, seconds in results]
-    if record is None:
+    if worlds > 1:  # one world says nothing of a mean, and a first run on a GPU would compile the CPU's sets for it
         from gpukit.merit.fixed_list import cost_in, fixed_list
 
         with session.phase("list"):

@@ -51,6 +51,8 @@ def test_run_is_the_library_and_verifies(record, folder, graph, model):
     assert found["mean_cost"] == pytest.approx(sum(one.amount for one in results) / 3)
     by_list = [one["list_cost"] for one in found["campaigns"]]
     assert found["mean_list_cost"] == pytest.approx(sum(by_list) / 3) and min(by_list) > 0
+    one = record("run", "G.h5", "--out", "D.h5", *options[:-1], 1)
+    assert "mean_list_cost" not in one and "list_cost" not in one["campaigns"][0]
     assert {"params", "graph", "device", "seed", "time_s"} <= found.keys()
     assert {"total", "generate", "update", "judge", "select"} <= found["time_s"].keys()
     verify(folder / "C.h5")
@@ -72,8 +74,9 @@ def test_the_summary_says_where_it_stops(good, record, folder):
 
 
 def test_records_hold_what_the_docs_promise(record, promised, folder):
-    outputs = {("run",): "C.h5", ("papers", "once"): "S.h5", ("start",): "C.h5"}
-    whole, once, step = (record(*command, "G.h5", "--out", out, "--eta", 12) for command, out in outputs.items())
+    outputs = {("papers", "once"): "S.h5", ("start",): "C.h5"}
+    once, step = (record(*command, "G.h5", "--out", out, "--eta", 12) for command, out in outputs.items())
+    whole = record("run", "G.h5", "--out", "W.h5", "--eta", 12, "--worlds", 2)
     held = whole.keys() | whole["rounds"][0].keys() | whole["campaigns"][0].keys()
     assert promised("merit run") == held - COMMON | {"time_s", "unpriced"}
     for found in (step, record("next", "G.h5", "C.h5", "--observed", "")):
