@@ -17,6 +17,7 @@ from gpukit.graph.csr import Weights
 from gpukit.graph.probabilities import parse_weights
 from gpukit.papers.bench.gim_quality import reweighted
 from gpukit.papers.cli.bench_record import command_line
+from gpukit.papers.report.tables import make_table
 
 GROUP = ("papers", "bench")
 CPU = ("--device", "cpu", "--threads", 1)
@@ -104,6 +105,19 @@ def test_records_of_every_benchmark_compare(run, record, folder, name):
     slower(folder / "old.json", 1e12)
     code, out, err = run(*words, "--compare", "old.json")
     assert code == 0 and "faster" in out and "slower" not in out
+
+
+def test_a_campaign_that_takes_too_long_has_a_least_time(run, record, folder):
+    words = ("merit", "graphs/G.h5", "--eta", 30, "-b", 1, "--models", "ic", "--methods", "merit", "--worlds", 2, *CPU)
+    whole = record(*words)["runs"][0]
+    assert record(*words, "--limit", 1000)["runs"][0]["cost"] == whole["cost"] and whole["stopped"] == 0
+    cut = record(*words, "--limit", 0, "--out", "cut.json")["runs"][0]
+    assert cut["stopped"] == 2 and len(cut["time_s"]["each"]) == 2 and "cost" not in cut
+    assert 0 < cut["time_s"]["min"] <= cut["time_s"]["mean"]
+    code, out, err = run(*words, "--limit", 0, "--compare", "cut.json")
+    assert code == 0 and "more than 0.0" in out and "2 of 2 campaigns stopped" in out, err
+    row, other = make_table("merit-measures", [("G/merit", "cut.json")])
+    assert {row["quantity"], other["quantity"]} == {"time at least"} and row["value"] == cut["time_s"]["each"][0]
 
 
 SMALL = {

@@ -37,7 +37,7 @@ def verdict(tmp_path, rows, scale="full", sizes=(), **changes):
     return list(judge(claims(tmp_path, changes, *sizes), rows, "gim", scale)[0].values())[-2:]
 
 
-YES, NO, ERRATUM, OPEN = "reproduced", "contradicted", "erratum", "not decided"
+YES, NO, ERRATUM, OPEN, NONE = "reproduced", "contradicted", "erratum", "not decided", "not judged"
 
 # Rule, tolerance, values of A and of B by x, the verdict.
 RULES = [
@@ -169,7 +169,7 @@ def test_only_the_printed_method_on_its_graphs_contradicts(tmp_path):
     assert verdict(tmp_path, rows, rule="each ≥ 3", method="ours")[0] == YES
     # Rivals of which details are invented decide nothing, whichever way it goes.
     for bound in (3, 4):
-        assert verdict(tmp_path, rows, rule=f"each ≥ {bound}", method="R is not rebuilt") == [OPEN, "R is not rebuilt"]
+        assert verdict(tmp_path, rows, rule=f"each ≥ {bound}", method="R is not rebuilt") == [NONE, "R is not rebuilt"]
     # A factor may be missed on another machine, and a stand-in be another graph than the paper's.
     given = {"rule": "each ≥ 4", "kind": "factor"}
     assert (
@@ -180,6 +180,21 @@ def test_only_the_printed_method_on_its_graphs_contradicts(tmp_path):
     replaced = [one | {"data": "stand-in: er"} for one in rows]
     assert verdict(tmp_path, replaced, rule="each = 4", kind="speed")[0] == OPEN
     assert verdict(tmp_path, replaced, rule="each ≥ 3", kind="speed")[0] == YES
+
+
+def test_a_lower_bound_can_show_that_a_claim_holds_and_nothing_else(tmp_path):
+    rows = [row("A", 9, quantity="v at least"), row("A", 3, method="n")]
+    given = {"graphs": "A", "over": "n"}
+    noted = "lower bounds, as runs were stopped: A"
+    for rule in ("each > 2", "each ≥ 3", "largest ≥ 3", "mean of all ≥ 3"):
+        assert verdict(tmp_path, rows, rule=rule, **given) == [YES, noted]
+    assert verdict(tmp_path, rows, rule="each > 4", **given) == [
+        OPEN, f"{noted}; which do not say whether it holds",
+    ]  # fmt: skip
+    for rule in ("each = 3", "each < 4", "flat"):
+        assert verdict(tmp_path, rows, rule=rule, **given) == [OPEN, "A: no v of m"]
+    swapped = [row("A", 9), row("A", 3, method="n", quantity="v at least")]
+    assert verdict(tmp_path, swapped, rule="each > 2", **given) == [OPEN, "A: no v of n"]
 
 
 def test_graphs_behind_a_bar_may_be_missing_but_have_to_hold(tmp_path):
@@ -198,8 +213,8 @@ def test_the_rule_is_said_with_its_rows(tmp_path):
 def test_proofs_and_what_is_missing(tmp_path):
     assert verdict(tmp_path, [], kind="proof", rule="erratum line 5 has it") == [ERRATUM, "line 5 has it"]
     assert verdict(tmp_path, [], kind="proof", rule="contradicted docs/gim.md") == [NO, "docs/gim.md"]
-    assert verdict(tmp_path, [], kind="missing", rule="not rebuilt") == [OPEN, "not rebuilt"]
-    assert count([{"verdict": NO}, {"verdict": NO}]) == {YES: 0, NO: 2, ERRATUM: 0, OPEN: 0}
+    assert verdict(tmp_path, [], kind="missing", rule="not rebuilt") == [NONE, "not rebuilt"]
+    assert count([{"verdict": NO}, {"verdict": NO}]) == {YES: 0, NO: 2, ERRATUM: 0, OPEN: 0, NONE: 0}
 
 
 @pytest.mark.parametrize(
@@ -246,9 +261,11 @@ def test_the_committed_claims_can_be_judged(paper):
         else:
             assert claim.row["rule"], claim.row
     judged = judge(found, [], paper, "full")
-    assert {one["verdict"] for one in judged} <= {YES, NO, ERRATUM, OPEN}
+    counts = count(judged)
     proven = sum(claim.kind == "proof" for claim in found)
-    assert count(judged)[OPEN] == len(found) - proven
+    assert counts[YES] + counts[NO] + counts[ERRATUM] == proven
+    unjudged = [one for one in found if one.kind != "proof" and one.row["method"] not in ("as printed", "ours")]
+    assert counts[NONE] == len(unjudged) and counts[OPEN] == len(found) - proven - len(unjudged)
 
 
 def test_every_paper_has_its_claims():

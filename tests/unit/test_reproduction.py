@@ -41,6 +41,7 @@ def test_every_claim_is_there_with_its_verdict():
         verdict("fast|er", "contradicted", "kpar", measured="A 3", rule="f: each > 4", why="docs/kpar.md#index"),
         verdict("typo", "erratum", "kpar", why="line 5 has it"),
         verdict("sure", "reproduced", "kpar", why="tests/unit/test_x.py::test_y"),
+        verdict("other", "not judged", "kpar", why="not rebuilt"),
     ]
     gim = [
         verdict("small", why="A: a stand-in"),
@@ -48,13 +49,15 @@ def test_every_claim_is_there_with_its_verdict():
     ]
     lines = page([kpar, gim]).splitlines()
     assert lines.index("## gIM") < lines.index("## kPAR"), "in the order of the documentation"
-    assert "| gIM | small | 0 | 0 | 0 | 2 |" in lines and "| kPAR | small | 1 | 1 | 1 | 0 |" in lines
+    assert "| gIM | small | 0 | 0 | 0 | 2 | 0 |" in lines and "| kPAR | small | 1 | 1 | 1 | 0 | 1 |" in lines
     assert "| fast\\|er (4.2) | 9 | A 3 | f: each > 4 | [kpar.md](kpar.md#index) |" in lines
     assert "| typo (4.2) | 9 | by proof |  | line 5 has it |" in lines
     assert "| sure (4.2) | 9 | by proof |  | `tests/unit/test_x.py::test_y` |" in lines
     place = lines.index("**a stand-in**")
     assert lines[place + 2 : place + 4] == ["- small (4.2)", "- large (4.2): A 3 — f: flat"]
-    assert "### kPAR: not decided" not in lines
+    place = lines.index("### kPAR: not judged, as no run of ours can decide")
+    assert lines[place + 2 : place + 5] == ["**not rebuilt**", "", "- other (4.2)"]
+    assert "### kPAR: not decided" not in "\n".join(lines)
 
 
 def test_the_table_goes_between_its_lines_alone(tmp_path):
@@ -65,7 +68,7 @@ def test_the_table_goes_between_its_lines_alone(tmp_path):
     assert (lines[0], lines[1], lines[-2], lines[-1]) == (
         "before", "<!-- reproduction -->", "<!-- /reproduction -->", "after"
     )  # fmt: skip
-    assert lines[4:-2] == ["| gIM | small | 1 | 0 | 0 | 0 |"]
+    assert lines[4:-2] == ["| gIM | small | 1 | 0 | 0 | 0 | 0 |"]
     text.write_text("nothing\n")
     with pytest.raises(InputError, match="lacks the lines <!-- reproduction -->"):
         write_summary([[verdict("a")]], str(text))

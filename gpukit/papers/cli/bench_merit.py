@@ -47,6 +47,9 @@ def merit(
         str | None, option("--groups", "β of the update of sets in segments, with commas; without, they are in tables.")
     ] = None,
     worlds: Annotated[int, option("--worlds", "Hidden worlds, a campaign each.", min=1)] = 3,
+    limit: Annotated[
+        float | None, option("--limit", "Stop a campaign after so many seconds; its time is then a lower bound.", min=0)
+    ] = None,
     kept: Kept,
 ) -> None:
     """Time campaigns of minimum-cost seeding, warm: every method and target in the same hidden worlds."""
@@ -68,14 +71,22 @@ def merit(
         ):
             params = Params(eta, fitting, model, certificate=certificate, seed=run.seed)
             found = measure(
-                graph, params, method, where, tables=tables, worlds=worlds, groups=beta, bandwidth=record.bandwidth
-            )
+                graph, params, method, where,
+                tables=tables, worlds=worlds, groups=beta, bandwidth=record.bandwidth, limit=limit,
+            )  # fmt: skip
             record.add(facts, found)
-            record.lines[f"{name} {model} η {eta} {certificate} {method} β {beta or 1}"] = (
-                f"{found['time_s']['mean']:.3f} s, cost {found['cost']['mean']:,.2f}, {found['rounds']:.1f} rounds, "
-                f"{found['probes']:,.0f} probes"
-            )
+            record.lines[f"{name} {model} η {eta} {certificate} {method} β {beta or 1}"] = _said(found)
     record.finish()
+
+
+def _said(found: dict[str, Any]) -> str:
+    """Return the campaigns of a method for people."""
+    if found["stopped"]:
+        return f"more than {found['time_s']['mean']:.3f} s, {found['stopped']} of {found['worlds']} campaigns stopped"
+    return (
+        f"{found['time_s']['mean']:.3f} s, cost {found['cost']['mean']:,.2f}, {found['rounds']:.1f} rounds, "
+        f"{found['probes']:,.0f} probes"
+    )
 
 
 @with_run(*DEVICE, device="cuda", seed=1, writes="record")

@@ -178,6 +178,8 @@ def _table(found: "Comparison") -> dict[str, str]:
 
 def _labels(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield a name for each row: graph, quantity, and the settings in which rows differ."""
+    if not rows:
+        return
     values: dict[str, set[str]] = {}
     for row in rows:
         for name, value in row["settings"].items():

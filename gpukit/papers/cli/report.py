@@ -89,7 +89,7 @@ def claims(
     ],
     out: TsvOption,
 ) -> None:
-    """Judge what a paper claims: reproduced, contradicted, or not decided and why."""
+    """Judge what a paper claims: reproduced, contradicted, not decided or not judged, and why."""
     evidence = judging.joined([read_table("items", path) for path in items])
     if len(named := {row["publication"] for row in evidence}) != 1:
         papers = ", ".join(sorted(named)) or "no paper"

@@ -1,4 +1,4 @@
-"""What a paper claims, judged by the rebuilt rows: reproduced, contradicted, an erratum, or not decided and why.
+"""What a paper claims, judged by the rebuilt rows, and why: reproduced, contradicted, an erratum, or open.
 
 The claims are typed in ``workflow/paper/claims``, whose README has the rules.
 """
@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from gpukit.errors import InputError
+from gpukit.papers.report.observations import AT_LEAST
 from gpukit.papers.report.publications import PUBLICATIONS, SCALES
 from gpukit.papers.report.rules import Point, Rule, Series, parse_rule
 from gpukit.report.records import Kind, Row, of, read_typed
@@ -27,10 +28,15 @@ TYPED = ("claim", "section", "text", "printed", "kind", "item")
 JUDGED = ("publication", "scale", *TYPED, "rule", "measured", "verdict", "why")
 """Columns of a table of verdicts."""
 
-REPRODUCED, CONTRADICTED, ERRATUM, UNDECIDED = VERDICTS = ("reproduced", "contradicted", "erratum", "not decided")
+REPRODUCED, CONTRADICTED, ERRATUM, UNDECIDED, UNJUDGED = VERDICTS = (
+    *("reproduced", "contradicted", "erratum", "not decided", "not judged"),
+)
 
 DECIDED = (CONTRADICTED, ERRATUM, REPRODUCED)
 """Verdicts that are shown claim by claim, in this order."""
+
+OPEN = {UNDECIDED: "for lack of a run that decides", UNJUDGED: "as no run of ours can decide"}
+"""Verdicts that are shown by their reasons, and what these have in common."""
 
 AS_PRINTED, OURS = "as printed", "ours"
 """Methods whose rows decide: the paper's, which can contradict it, and our version of it, which cannot."""
@@ -84,6 +90,11 @@ class Claim:
         return str(self.row["kind"])
 
     @property
+    def bounded(self) -> bool:
+        """Whether lower bounds of the values are enough to show that the claim holds."""
+        return self.rule is not None and re.match("(each|mean|largest).* [>≥] ", self.rule.text) is not None
+
+    @property
     def shown(self) -> str:
         """The rule, and the rows that it is applied to, as a text."""
         if self.rule is None:
@@ -117,8 +128,8 @@ def read_claims(path: str) -> list[Claim]:
 
 def _understood(row: Row) -> Claim:
     if row["kind"] in ("proof", "missing"):
-        if row["kind"] == "proof" and row["rule"].partition(" ")[0] not in VERDICTS[:-1]:
-            raise ValueError(f"{row['rule']!r} is no verdict; a proof says {', '.join(VERDICTS[:-1])}, and by what")
+        if row["kind"] == "proof" and row["rule"].partition(" ")[0] not in DECIDED:
+            raise ValueError(f"{row['rule']!r} is no verdict; a proof says {', '.join(DECIDED)}, and by what")
         return Claim(row, None, (), frozenset(), {}, Side(()), None)
     if row["kind"] not in ("speed", "factor", "value"):
         raise ValueError(f"{row['kind']!r} is no kind; choose speed, factor, value, proof or missing")
@@ -228,7 +239,7 @@ def _check_numbers(row: Row) -> None:
 def _verdict(claim: Claim, evidence: "Evidence", scale: str) -> tuple[str, str, str]:
     """Return what was measured, the verdict, and why."""
     if claim.kind == "missing":
-        return "", UNDECIDED, claim.row["rule"]
+        return "", UNJUDGED, claim.row["rule"]
     if claim.kind == "proof":
         verdict, _, where = claim.row["rule"].partition(" ")
         return "", verdict, where
@@ -250,13 +261,16 @@ def _verdict(claim: Claim, evidence: "Evidence", scale: str) -> tuple[str, str, 
     standing = [graph for graph in series if evidence.is_stand_in(claim, graph)]
     notes = [f"on stand-ins of the same size: {', '.join(standing)}"] if standing else []
     notes = [found.said, *notes] if found.said else notes
+    stopped = [graph for graph in series if evidence.is_bound(claim, graph)]
+    if stopped:
+        notes.append(f"lower bounds, as runs were stopped: {', '.join(stopped)}")
     notes += [f"not measured on {', '.join(absent)}"] if absent and not lacks else []
     if claim.row["method"] not in (AS_PRINTED, OURS):
-        return found.measured, UNDECIDED, claim.row["method"]
+        return found.measured, UNJUDGED, claim.row["method"]
     if found.holds is not None and (not lacks or found.final):
         if found.holds:
             return found.measured, REPRODUCED, "; ".join(notes)
-        spared = _spared(claim, standing)
+        spared = ["which do not say whether it holds"] if stopped else _spared(claim, standing)
         return found.measured, UNDECIDED if spared else CONTRADICTED, "; ".join([*notes, *spared])
     if found.measured:
         partly = "too much spread to say" if found.holds is None else "holds" if found.holds else "does not hold"
@@ -305,10 +319,18 @@ class Evidence:
         """Return whether a graph of a claim is a synthetic one instead of the paper's."""
         return self.data.get((claim.row["item"], graph), "").startswith("stand-in")
 
+    def is_bound(self, claim: Claim, graph: str) -> bool:
+        """Return whether values of a claim on a graph are lower bounds."""
+        return any(
+            row["quantity"].endswith(AT_LEAST)
+            for method in claim.of.methods
+            for row in self._rows(claim, method, graph, claim.bounded)
+        )
+
     def series(self, claim: Claim, graph: str) -> list[Series]:
         """Return the values of a claim on a graph by x, one series for each method that a pattern fits; raises Lack."""
         self._check_size(claim, graph)
-        tops = self._values(claim, claim.of, graph)
+        tops = self._values(claim, claim.of, graph, claim.bounded)
         if claim.over is not None:
             bottoms = self._values(claim, claim.over, graph)
             tops = [
@@ -346,13 +368,13 @@ class Evidence:
                 has = f"{float(found[0]['ours']):,.0f}" if found else "unknown"
                 raise Lack(f"{has} {name}, the paper's graph has {wanted:,.0f}")
 
-    def _values(self, claim: Claim, side: Side, graph: str) -> list[dict[float, Point]]:
-        """Return the values of a side by x; of several methods the smallest."""
+    def _values(self, claim: Claim, side: Side, graph: str, bounds: bool = False) -> list[dict[float, Point]]:
+        """Return the values of a side by x, lower bounds too if they are enough; of several methods the smallest."""
         found: list[dict[str, dict[float, Point]]] = []
         lacks = []
         for method in side.methods:
             try:
-                found.append(self._of_method(claim, method, graph))
+                found.append(self._of_method(claim, method, graph, bounds))
             except Lack as lack:
                 lacks.append(lack)
         if not found:
@@ -366,15 +388,23 @@ class Evidence:
                 best[x] = min(best.get(x, point), point)
         return [best]
 
-    def _of_method(self, claim: Claim, method: Method, graph: str) -> dict[str, dict[float, Point]]:
-        """Return the values of a method by x, for each name that its pattern fits; raises Lack."""
+    def _rows(self, claim: Claim, method: Method, graph: str, bounds: bool) -> list[Row]:
+        """Return the rows that a method's values are of; in any setting."""
         pattern = re.compile(".*".join(map(re.escape, method.pattern.split("*"))))
         quantity = method.quantity or claim.row["quantity"]
+        wanted = [quantity, f"{quantity}{AT_LEAST}"] if bounds else [quantity]
+        return [
+            row
+            for row in of(self.rows, item=claim.row["item"], graph=graph)
+            if row["quantity"] in wanted and pattern.fullmatch(row["method"])
+        ]
+
+    def _of_method(self, claim: Claim, method: Method, graph: str, bounds: bool) -> dict[str, dict[float, Point]]:
+        """Return the values of a method by x, for each name that its pattern fits; raises Lack."""
         name = method.pattern or "it"
-        rows = of(self.rows, item=claim.row["item"], graph=graph, quantity=quantity)
-        rows = [row for row in rows if pattern.fullmatch(row["method"])]
+        rows = self._rows(claim, method, graph, bounds)
         if not rows:
-            raise Lack(f"no {quantity} of {name}")
+            raise Lack(f"no {method.quantity or claim.row['quantity']} of {name}")
         fitting = [row for row in rows if _says(row["setting"], method.words)]
         if not fitting:
             absent = [word for word in method.words if not _says(rows[0]["setting"], [word])]

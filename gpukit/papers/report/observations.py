@@ -10,6 +10,9 @@ from gpukit.report.records import WHERE, Kind, Row, device_name, types
 Tables = Mapping[str, list[Row]]
 Place = TypeVar("Place", bound=Hashable)
 
+AT_LEAST = " at least"
+"""Ends the name of a quantity that is a lower bound, as the time of a run that was stopped."""
+
 
 @dataclass(frozen=True)
 class Observation:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gpukit.papers.report.claims import DECIDED, UNDECIDED, count
+from gpukit.papers.report.claims import DECIDED, OPEN, count
 from gpukit.papers.report.items import ITEMS
 from gpukit.papers.report.publications import PUBLICATIONS, SCALES
 from gpukit.papers.report.rebuild import name_of, wanted_item
@@ -61,7 +61,7 @@ def section(parts: Parts) -> dict[str, Any]:
         "scale_is": SCALES[claims[0]["scale"]] if claims else "",
         "counts": count(claims),
         "decided": {verdict: of(claims, verdict=verdict) for verdict in DECIDED},
-        "undecided": by_reason(claims),
+        "open": {verdict: (common, by_reason(claims, verdict)) for verdict, common in OPEN.items()},
     }
 
 
@@ -106,10 +106,10 @@ def beside_print(row: Row, speeds: bool = True) -> dict[str, Any]:
     return {"ratio": ratio, "beside": "other"}
 
 
-def by_reason(claims: list[Row]) -> dict[str, list[Row]]:
-    """Return the claims that are not decided by the kind of reason, whatever the graphs; the most frequent first."""
+def by_reason(claims: list[Row], verdict: str) -> dict[str, list[Row]]:
+    """Return the claims with an open verdict by the kind of reason, whatever the graphs; the most frequent first."""
     reasons: dict[str, list[Row]] = {}
-    for row in of(claims, verdict=UNDECIDED):
+    for row in of(claims, verdict=verdict):
         parts = [part for part in row["why"].split("; ") if not part.startswith(ASIDE)]
         kinds = sorted({part.rpartition(": ")[2] for part in parts})
         reasons.setdefault("; ".join(kinds), []).append(row)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from gpukit.errors import InputError
 from gpukit.files import read_text, write_text
-from gpukit.papers.report.claims import DECIDED, UNDECIDED, VERDICTS, count
+from gpukit.papers.report.claims import DECIDED, OPEN, VERDICTS, count
 from gpukit.papers.report.page import by_reason
 from gpukit.papers.report.publications import PUBLICATIONS, SCALES
 from gpukit.report.records import Row, of
@@ -19,8 +19,9 @@ Each claim was typed from the paper's text, with the section or table that it st
 claim is *reproduced* by graphs of the paper's size in the paper's setting, a speed by at least five runs whose spread
 allows it, or by a proof or a test. It is *contradicted* only by the paper's own method, as printed, on the paper's own
 graph, or by a proof or a counterexample. A printed factor is a least value, since GPUs and CPUs are newer here: one
-that is missed decides nothing. A rival of which we had to invent details decides nothing either. An *erratum* is a slip
-that the paper itself shows. All else is *not decided*, with what it lacks. A claim about several
+that is missed decides nothing. An *erratum* is a slip that the paper itself shows. A claim is *not judged* if no run of
+ours can decide it: its rival is not rebuilt as its authors describe it, or the text or an appendix lacks what the claim
+depends on. All else is *not decided*, with the graph, the runs or the precision that it lacks. A claim about several
 graphs is decided by those at hand, and says on which it was not measured. The recorded rows of small scale are
 joined by those of real graphs at the papers' own settings. The papers' pages say what was measured beside the
 print: [gIM](papers/gim.md#where-measurements-and-print-part),
@@ -56,10 +57,11 @@ def page(tables: Sequence[list[Row]]) -> str:
                 lines += _table(
                     ("claim", "in print", "measured here", "rows and rule", "shown by, or noted"), map(_decided, found)
                 )
-        undecided = by_reason(rows)
-        lines += [f"### {about.name}: {UNDECIDED}", ""] if undecided else []
-        for why, those in undecided.items():
-            lines += [f"**{_text(why)}**", "", *(f"- {_name(one)}" for one in those), ""]
+        for verdict, common in OPEN.items():
+            reasons = by_reason(rows, verdict)
+            lines += [f"### {about.name}: {verdict}, {common}", ""] if reasons else []
+            for why, those in reasons.items():
+                lines += [f"**{_text(why)}**", "", *(f"- {_name(one)}" for one in those), ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -112,7 +114,7 @@ def _decided(row: Row) -> tuple[str, ...]:
 
 
 def _name(row: Row) -> str:
-    """Return a claim that is not decided, what there is of it, and its rule."""
+    """Return an open claim, what there is of it, and its rule."""
     found, rule = (
         f"{head}{_text(row[name])}" * bool(row[name]) for head, name in ((": ", "measured"), (" — ", "rule"))
     )

@@ -116,7 +116,7 @@ def _text(values: Sequence[float]) -> str:
 
 def _within(point: Point, low: float, high: float) -> Truth:
     """Return whether a value lies between two bounds, both allowed."""
-    ends = sorted((point.value * (1 - point.error), point.value * (1 + point.error)))
+    ends = sorted((point.value / (1 + point.error), point.value * (1 + point.error)))
     if ends[0] >= low and ends[1] <= high:
         return True
     return False if ends[1] < low or ends[0] > high else None
