@@ -748,35 +748,54 @@ def diversity_four(made: Block) -> None:
 
 # docs/networkx.md
 
+CUGRAPH = ("average_clustering", "clustering", "core_number", "k_truss", "pagerank", "transitivity", "triangles")
+"""What nx-cugraph 26.08 offers of our functions, as its `_nx_cugraph/__init__.py` says, which the page names."""
+PARTS = ("with_conversion", "converted_before", "asked_again")
+
 
 @block
 def networkx(made: Block) -> None:
-    """The backend of NetworkX."""
+    """NetworkX, its backend here, and other backends."""
+    name = "networkx-rivals"
+    found = record(name)
+    backends = (*found["rivals"], "gpukit")
     rows = []
-    for run in record("networkx-backend")["runs"]:
-        spent = [
-            made.of("networkx-backend", "{}", time_of(1e3 * run[part]["median"]))
-            for part in ("networkx_s", "converted_s", "cached_s")
-        ]
+    for run in found["runs"]:
+        rest = "".join(f", k = {k}" for k in run["arguments"])
+        differ = [f"; {one} gives another answer" for one in backends if _differs(run["backends"].get(one))]
+        offered = run["name"] in CUGRAPH and (run["name"], run["kind"]) != ("core_number", "directed")
         rows.append(
             [
-                f"`{run['name']}`, {run['kind']}",
-                *spent,
-                f"{run['speedup_converted']:.0f}",
-                f"{run['speedup_cached']:.0f}",
+                f"`{run['name']}`{rest}, {run['kind']}{''.join(differ)}",
+                _seconds(made, run["backends"]["networkx"], "alone", found["limit_s"]),
+                *(
+                    _seconds(made, run["backends"].get(one), part, found["limit_s"])
+                    for one in backends
+                    for part in PARTS
+                ),
+                "yes" if offered else "no",
             ]
         )
-    made.table(
-        (
-            "function",
-            "NetworkX",
-            "gpukit, with the conversion",
-            "converted before",
-            "times as fast",
-            "converted before",
-        ),
-        rows,
-    )
+    head = [f"{one.removesuffix('_networkx')}, {part.replace('_', ' ')}" for one in backends for part in PARTS]
+    made.table(("function", "NetworkX", *head, "in nx-cugraph"), rows)
+    versions = ", ".join(f"{one} {found['versions'][one]}" for one in ("networkx", *found["rivals"], "python", "numpy"))
+    made.say(f"Versions: {versions}.")
+
+
+def _seconds(made: Block, cell: Mapping[str, Any] | None, part: str, limit: float) -> str:
+    """Return the CPU time of a part, or why there is none."""
+    if cell is None:
+        return NONE
+    if part in cell:
+        return made.of("networkx-rivals", "{}", time_of(1e3 * cell[part]["median"]))
+    return f"over {limit} s" if cell.get("over") else "fails"
+
+
+def _differs(cell: Mapping[str, Any] | None) -> bool:
+    """Say whether an answer is another than NetworkX's by more than rounding."""
+    if cell is None or "largest_difference" not in cell:
+        return False
+    return cell["largest_difference"] is None or cell["largest_difference"] > 1e-9
 
 
 # docs/performance.md
