@@ -28,9 +28,13 @@ def backend_info() -> dict[str, Any]:
         "backend_name": "gpukit",
         "project": "gpukit",
         "package": "gpukit",
+        "url": "https://gpukit.github.io/gpukit/networkx/",
         "short_summary": "PageRank, cores, trusses and triangles on all CPU cores; needs no GPU, and uses none.",
         "functions": {
-            name: {"additional_docs": f"{text} Runs on the CPU. Graphs, not multigraphs."}
+            name: {
+                "url": "https://github.com/gpukit/gpukit/tree/main/gpukit/nx",
+                "additional_docs": f"{text} Runs on the CPU. Graphs, not multigraphs.",
+            }
             for name, text in FUNCTIONS.items()
         },
     }

@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import networkx as nx
@@ -12,6 +13,7 @@ import networkx as nx
 from gpukit.nx import backend
 from gpukit.nx.info import FUNCTIONS, backend_info
 
+ROOT = Path(backend.__file__).parents[2]
 IMPORTS = """
 import json, sys
 before = set(sys.modules)
@@ -65,6 +67,38 @@ def test_what_is_said_is_there():
     assert ours == set(FUNCTIONS)
 
 
+def test_the_information_is_what_networkx_asks_for():
+    """The keys of NetworkX's page on new backends; there is no configuration and no parameter of our own."""
+    found = backend_info()
+    assert set(found) == {"backend_name", "project", "package", "url", "short_summary", "functions"}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert found["backend_name"] == found["project"] == found["package"] == project["name"]
+    assert found["url"] == project["urls"]["Documentation"] + "networkx/" and (ROOT / "docs" / "networkx.md").exists()
+    for name, about in found["functions"].items():
+        assert set(about) == {"url", "additional_docs"}
+        folder = about["url"].removeprefix(project["urls"]["Source"] + "/tree/main/")
+        assert any(f"\ndef {name}(" in source.read_text() for source in (ROOT / folder).glob("*.py"))
+
+
+def test_the_information_needs_no_other_package():
+    """NetworkX's documentation is built with gpukit installed without what it depends on."""
+    program = "from gpukit.nx.info import backend_info; print(backend_info()['backend_name'])"
+    command = [sys.executable, "-S", "-c", program]
+    done = subprocess.run(command, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+    assert done.stdout == "gpukit\n", done.stderr
+
+
+def test_the_documentation_of_networkx_shows_it(environment):
+    """As NetworkX's own documentation is built: functions have the box of backends, with the address of the source."""
+    found, errors = run(IMPORTS, {**environment, "_NETWORKX_BUILDING_DOCS_": "True"})
+    box = found["doc"][found["doc"].index("Backends\n    --------") :]
+    lines = [line.strip() for line in box.splitlines()]
+    info = backend_info()
+    about = info["functions"]["core_number"]
+    assert errors == "" and f"gpukit : {info['short_summary']}" in lines and about["additional_docs"] in lines
+    assert f"[`Source <{about['url']}>`_]" in lines
+
+
 def test_arguments_are_those_of_networkx():
     """NetworkX binds them by name and place; a version with others would have to be looked at."""
     for name in FUNCTIONS:
@@ -82,7 +116,7 @@ def test_the_information_imports_nothing():
 
 
 def test_examples_of_the_page(environment):
-    page = Path(backend.__file__).parents[2] / "docs" / "networkx.md"
+    page = ROOT / "docs" / "networkx.md"
     assert page.read_text().count(">>> ") > 12
     command = [sys.executable, "-m", "doctest", str(page)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
