@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from gpukit.errors import InputError
+from gpukit.errors import InputError, UsageError
 
 _log = logging.getLogger("gpukit")
 _ADDRESS = re.compile("(s3|gs|https?):/+(?=[^/])")
@@ -77,10 +77,11 @@ def copied(address: str, cache: Path | None) -> Path | None:
 
 
 @contextmanager
-def sent(path: str | os.PathLike[str]) -> Iterator[str | os.PathLike[str]]:
+def sent(path: str | os.PathLike[str], present: bool = False) -> Iterator[str | os.PathLike[str]]:
     """Yield a path; for an address, that of a file on this machine, which is sent there on success.
 
-    A file that exists at the address is replaced.
+    A file that exists at the address is replaced. With ``present`` it is copied to this machine before, for checks of
+    what would be lost.
 
     Raises
     ------
@@ -98,7 +99,15 @@ def sent(path: str | os.PathLike[str]) -> Iterator[str | os.PathLike[str]]:
         raise InputError(f"cannot write {address}; {hint(address)}, or name a file")
     with tempfile.TemporaryDirectory() as aside:
         file = Path(aside, address.rpartition("/")[2])
-        yield file
+        with _in_one_line(f"cannot write {address}"):
+            if present and system.exists(address):
+                system.get_file(address, str(file))
+        try:
+            yield file
+        except UsageError as error:
+            if str(file) not in str(error):
+                raise
+            raise UsageError(str(error).replace(str(file), address)) from None
         with _in_one_line(f"cannot write {address}"):
             system.put_file(str(file), address)
         _log.info("sent to %s", address)

@@ -46,7 +46,8 @@ def guarded(callback: Callable[..., Any]) -> Callable[..., Any]:
         with ExitStack() as stack:
             for name, value in values.items():
                 if is_output(name) and isinstance(value, str | Path):
-                    values[name] = type(value)(stack.enter_context(sent(value)))
+                    present = writes is not None and not values["force"]
+                    values[name] = type(value)(stack.enter_context(sent(value, present)))
                 elif not is_output(name) and name not in _NO_INPUTS:
                     values[name] = _here(value)
             return here(**values)

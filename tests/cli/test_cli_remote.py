@@ -8,6 +8,7 @@ import pytest
 
 import gpukit as gk
 from gpukit import remote
+from gpukit.cli.workflow.config_graphs import find_file
 from gpukit.errors import InputError
 
 EDGES = "".join(f"{i} {(i * 7 + 3) % 50}\n{i} {i // 2}\n" for i in range(50))
@@ -58,6 +59,15 @@ def test_what_a_server_has_is_copied_once_for_each_version(server, good, tmp_pat
     assert len(server.got) == 2
 
 
+def test_a_configuration_takes_the_copy_of_what_a_server_has(server) -> None:
+    copy = find_file(server.address, [])
+    assert copy.read_text() == EDGES and find_file(server.address, []) == copy and len(server.got) == 1
+    server.content += b"3 4\n"
+    assert find_file(server.address, []) != copy
+    with pytest.raises(InputError, match=r"/gone: there is no such file; check the address$"):
+        find_file(server.address.replace("e.txt", "gone"), [])
+
+
 def test_a_copy_that_ended_early_is_not_kept(server, run, tmp_path) -> None:
     server.cut = 10
     code, _, err = run("graph", "import", server.address, "--out", tmp_path / "g.h5")
@@ -104,8 +114,39 @@ def test_a_bucket_takes_artifacts_and_gives_them_back(good, run, tmp_path, monke
         assert seeds.seeds == gk.load(str(tmp_path / "s.h5")).seeds
         seeds.save("s3://mine/again.h5")
         assert gk.load("s3://mine/again.h5") == seeds
+        taken = ("gim", "run", "s3://mine/g.h5", "-k", 2, "--device", "cpu", "--out", "s3://mine/g.h5")
+        code, _, err = run(*taken)
+        assert code == 2 and "s3://mine/g.h5 is there, and an artifact of kind graph" in err
+        store.put_object(Bucket="mine", Key="notes", Body=b"not ours")
+        code, _, err = run(*taken[:-1], "s3://mine/notes")
+        assert code == 2 and "s3://mine/notes is there, and is no artifact" in err
+        good(*taken[:-1], "s3://mine/s.h5")
+        good(*taken[:-1], "s3://mine/notes", "--force")
         code, _, err = run("gim", "run", "s3://mine/none.h5", "-k", 2, "--out", tmp_path / "t.h5")
         assert code == 3 and "cannot read s3://mine/none.h5: there is no such file" in err
+    finally:
+        running.stop()
+
+
+def test_a_bucket_of_google_takes_artifacts_too(good, run, tmp_path, monkeypatch) -> None:
+    pytest.importorskip("gcsfs", reason="needs gpukit[cloud]")
+    emulator = pytest.importorskip("gcp_storage_emulator.server", reason="needs gcp-storage-emulator")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    running = emulator.create_server("127.0.0.1", 0, in_memory=True, default_bucket="mine")
+    running.start()
+    try:
+        place = f"http://127.0.0.1:{running._api._httpd.server_port}"
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", place)
+        (tmp_path / "e.txt").write_text(EDGES)
+        for folder in (str(tmp_path), "gs://mine"):
+            good("graph", "import", tmp_path / "e.txt", "--out", f"{folder}/g.h5")
+            good("gim", "run", f"{folder}/g.h5", "-k", 2, "--device", "cpu", "--out", f"{folder}/s.h5")
+            good("verify", f"{folder}/g.h5", f"{folder}/s.h5")
+        assert gk.load("gs://mine/s.h5") == gk.load(str(tmp_path / "s.h5"))
+        code, _, err = run("gim", "run", "gs://mine/g.h5", "-k", 2, "--device", "cpu", "--out", "gs://mine/g.h5")
+        assert code == 2 and "gs://mine/g.h5 is there, and an artifact of kind graph" in err
+        code, _, err = run("gim", "run", "gs://mine/none.h5", "-k", 2, "--out", tmp_path / "t.h5")
+        assert code == 3 and "cannot read gs://mine/none.h5: there is no such file" in err
     finally:
         running.stop()
 

@@ -148,7 +148,10 @@ VALUES = [
     (of(name="x" * 101), "graphs[0].name"),
     (of(name=5), "graphs[0].name: 5 is not of type 'string'"),
     (of(edges="gone.txt"), "graphs[0] (x): there is no file 'gone.txt'"),
-    (of(edges="https://x.example/e.txt"), "https://x.example/e.txt is an address, and files are read; fetch it first"),
+    (
+        of(edges="http://127.0.0.1:9/e.txt"),
+        "http://127.0.0.1:9/e.txt",
+    ),  # where nothing listens, or the extra is missing
     (of(edges="."), "there is no file '.'"),
     (of(edges="-"), "graphs[0] (x): edges is '-', by which commands mean standard input; rename the file"),
     (of(edges="./-"), "graphs[0] (x): edges is '-', by which commands mean standard input; rename the file"),

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpukit.errors import InputError, UsageError
-from gpukit.files import missing
+from gpukit.files import local, missing
 from gpukit.parameters.graph import Text
 from gpukit.parameters.option import declared
+from gpukit.remote import address_of
 
 if TYPE_CHECKING:
     from gpukit.graph.read.edgelist import EdgeList
@@ -228,7 +229,10 @@ def find_edges(entry: Mapping[str, Any], places: Sequence[Path]) -> Path | None:
 
 
 def find_file(name: str, places: Sequence[Path]) -> Path | None:
-    """Return where a file is, or None where none of these folders has it."""
+    """Return where a file is, or None where none of these folders has it; of an address its copy on this machine."""
+    if address_of(name) is not None:
+        copy = Path(local(name))
+        return copy if copy.is_file() else None
     return next((place / name for place in places if (place / name).is_file()), None)
 
 
