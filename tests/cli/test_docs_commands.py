@@ -22,14 +22,16 @@ FILES = {
     "commands.txt": "graph import calls.csv --out again.h5\n",
     "calls.csv": "caller;callee\nann@example.org;bob@example.org\nbob@example.org;cy@example.org\n",
     "trust.csv": "row,from,to,strength\n0,ann,bob,0.5\n1,bob,cy,0.25\n",
+    "mails.csv": "from,to\nann,bob\nbob,cy\ncy,ann\ncy,dee\n",
 }
 """What readers have of their own."""
 
-ELSEWHERE = ("com-Orkut", "gpukit demo", "gpukit papers merit once")
-"""What needs the network, and what takes long and has tests of its own."""
+ELSEWHERE = ("com-Orkut", "gpukit demo", "gpukit papers merit once", "--gpus 2")
+"""What needs the network or GPUs, and what takes long and has tests of its own."""
 
 SMALLER = {
     "--repeat 3": "--repeat 1",
+    "--eta 200 --out answers": "--eta 2 --out answers",
     "--worlds 20000 --fresh": "--worlds 500 --fresh",
     "--worlds 1000 --mixgreedy": "--worlds 50 --mixgreedy",
     "-k 50 --method mixgreedy": "-k 2 --method mixgreedy",
