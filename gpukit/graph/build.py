@@ -44,8 +44,8 @@ def build_graph(
 ) -> Graph:
     """Build the graph of an edge list; the order of the edges does not matter.
 
-    Self-loops are dropped, then edges of probability 0; then parallel edges are merged. A vertex stays even if all its
-    edges are dropped.
+    Self-loops are dropped, then edges of probability 0; then parallel edges are merged. A vertex remains even if all
+    its edges are dropped.
 
     ``parallel="combine"`` turns c parallel edges of probability p into one of 1 - (1 - p)**c. This includes weighted
     cascade, where p = 1/d_in and d_in counts parallel edges: each of the c edges is a separate chance, as in Kempe,
@@ -65,7 +65,7 @@ def build_graph(
     weights : Weights
         The scheme; weighted cascade if not given.
     undirected : bool
-        Whether each listed edge stands for both directions.
+        Whether each listed edge is an edge in both directions.
     parallel : {"merge", "combine", "sum", "first"}
         What to do with parallel edges.
     ids : bool or int64 array
@@ -83,8 +83,7 @@ def build_graph(
     facts : dict or None
         Initial facts; the facts found here are added.
     consume : bool
-        Whether ``u`` and ``v`` may be overwritten: if they lie as :mod:`.pairs` arranges them, the graph reuses their
-        memory.
+        Whether ``u`` and ``v`` may be overwritten. If :mod:`.pairs` allocated them, the graph reuses their memory.
 
     Returns
     -------
@@ -177,7 +176,7 @@ def _rows_in_place(listed: _Listed, facts: dict, transpose: bool) -> _Rows:
     keys.sort()
     words, indptr = keys.view(np.int32), np.empty(n + 1, np.int64)
     kept, loops = merge_keys(keys, indptr, words)
-    full = transpose and 2 * kept >= len(keys)  # otherwise most of the memory would stay unused
+    full = transpose and 2 * kept >= len(keys)  # otherwise most of the memory would remain reserved but unused
     indices = words[:kept] if full else words[:kept].copy()
     halves = 2 if listed.undirected else 1
     facts["self_loops_dropped"] = loops // halves
@@ -286,7 +285,7 @@ def _keys(listed: _Listed, unequal: bool) -> tuple[np.ndarray, int, np.ndarray |
 def _compact(
     u: np.ndarray, v: np.ndarray, high: int
 ) -> tuple[np.ndarray | None, np.ndarray | Callable[[np.ndarray], np.ndarray] | None]:
-    """Return the ascending distinct ids and their positions (a table or a function); twice None if ids are 0 … high."""
+    """Return the ascending distinct ids and their positions (a table or a function); None, None for ids 0 … high."""
     if high < 4 * len(u) + (1 << 20):
         present = np.zeros(high + 1, bool)
         mark_ends(u, v, present)
@@ -353,7 +352,7 @@ def _merge(
 def _combined(
     weights: Weights, indices: np.ndarray, starts: np.ndarray, words: np.ndarray | None, n: int
 ) -> np.ndarray:
-    """Return stored words (uint32, m) of 1 - (1 - p)**c; ``words`` has the single edges' words if these are drawn."""
+    """Return stored words (uint32, m) of 1 - (1 - p)**c; ``words`` are those of p if p is drawn."""
     counts = np.diff(starts)
     if weights.scheme == "wc":
         words = cascade_stored(np.bincount(indices, weights=counts, minlength=n).astype(np.int64))[indices]

@@ -1,4 +1,4 @@
-"""Changes edges and vertices of a graph; the result equals an import of the new edge list."""
+"""Change edges and vertices of a graph; the result equals an import of the new edge list."""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -28,7 +28,7 @@ class Vertices(NamedTuple):
 def change(
     graph: Graph, keys: np.ndarray, there: np.ndarray, words: np.ndarray | None = None, vertices: Vertices | None = None
 ) -> Graph:
-    """Return the graph with given edges present or absent, in O(n + m); its probability scheme stays.
+    """Return the graph with given edges present or absent, in O(n + m); the probability scheme is unchanged.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def change(
     there : bool array
         Whether each of these edges is to be present.
     words : uint32 array, optional
-        Probabilities of the present ones, minus one, in units of 2**-32.
+        Probabilities of the edges that are to be present, minus one, in units of 2**-32.
     vertices : Vertices, optional
         The vertices of the new graph; by default those of the old one. Edges of removed vertices are removed.
 
@@ -90,6 +90,6 @@ def check_addable(graph: Graph) -> None:
     """Refuse a graph to which no edges can be added; raises InputError."""
     if graph.weights.scheme == "file":
         raise InputError(
-            "the edges of this graph have probabilities of their own, and those to add have none; import it anew with "
-            f"all edges, or with {spelled('weights', 'none')}"
+            "the edges of this graph have individual probabilities, and the new edges have none; import all edges "
+            f"again, or use {spelled('weights', 'none')}"
         )

@@ -16,7 +16,7 @@ DRAWN = ("trivalency", "uniform")
 """Schemes whose probabilities are drawn."""
 
 EXPLICIT = (*DRAWN, "file")
-"""Schemes whose probabilities cannot be derived, so graphs store them."""
+"""Schemes whose probabilities do not follow from the graph, so graphs store them."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,13 @@ class Weights:
     high: float | None = None
 
     def __str__(self) -> str:
-        """Return the scheme in the form of ``--weights``."""
+        """Return the scheme as a value of ``--weights``."""
         given = [value for value in (self.p, self.low, self.high) if value is not None]
         return ":".join([self.scheme, *map(repr, given)])
 
     @classmethod
     def of(cls, attributes: Mapping[str, Any]) -> "Weights":
-        """Return the scheme in the attributes of a file."""
+        """Return the scheme that the attributes of a file state."""
         names = ("scheme", "p", "weights_seed", "low", "high")
         return cls(*(attributes.get(name) for name in names))  # type: ignore[arg-type]
 
@@ -84,7 +84,7 @@ class Graph:
     undirected : bool
         Whether every edge was made in both directions at import.
     facts : dict
-        Findings of the import: ``self_loops_dropped``, ``parallel_edges_merged``, ``zero_probability_dropped``, …
+        What the import found: ``self_loops_dropped``, ``parallel_edges_merged``, ``zero_probability_dropped``, …
     """
 
     indptr: np.ndarray

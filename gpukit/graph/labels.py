@@ -34,7 +34,7 @@ class Labels:
     data : uint8 array
         The labels in UTF-8.
     fold_case, strip : bool
-        Whether spellings that differ in case, or in runs of blanks, name the same vertex.
+        Whether spellings that differ only in case, or only in runs of blanks, name the same vertex.
     """
 
     offsets: np.ndarray
@@ -61,7 +61,7 @@ class Labels:
         return found
 
     def find(self, texts: Sequence[str]) -> np.ndarray:
-        """Return the vertex of each text (int64), in any spelling that names it; -1 if no vertex has that label."""
+        """Return the vertex that each text names (int64), in any accepted spelling; -1 if no vertex has that label."""
         if self.fold_case or self.strip:
             folded = (_folded(text, self.fold_case, self.strip) for text in texts)
             return np.array([self._spellings.get(one, -1) for one in folded], np.int64)
@@ -72,16 +72,16 @@ class Labels:
 
     @cached_property
     def _spellings(self) -> dict[str, int]:
-        """The vertex of each label without case or runs of blanks."""
+        """The vertex of each label, by its text without the differences to ignore."""
         return {_folded(self._text(one), self.fold_case, self.strip): one for one in range(len(self))}
 
     @property
     def facts(self) -> dict[str, bool]:
-        """What a graph remembers about its names: which spellings were joined."""
+        """What a graph stores about its names: which spellings were joined."""
         return {name: True for name in ("fold_case", "strip") if getattr(self, name)}
 
     def joined(self, facts: Mapping[str, Any]) -> "Labels":
-        """Return the labels with what a graph remembers about them; see :attr:`facts`."""
+        """Return the labels with the settings that a graph stores; see :attr:`facts`."""
         return replace(self, fold_case=bool(facts.get("fold_case")), strip=bool(facts.get("strip")))
 
     def merged(self, ends: np.ndarray, *, fold_case: bool, strip: bool) -> tuple["Labels", np.ndarray]:
@@ -90,10 +90,10 @@ class Labels:
         Parameters
         ----------
         ends : array
-            The vertex of each end of an edge, in the order of the file. The most frequent spelling of a name stays, and
-            of several the first.
+            The vertex of each end of an edge, in the order of the file. The most frequent spelling of a name is kept;
+            if several are equally frequent, the first of them.
         fold_case, strip : bool
-            What does not count.
+            Which differences to ignore.
 
         Returns
         -------
@@ -139,7 +139,7 @@ class Labels:
     def advice(self, text: str, otherwise: str) -> str:
         """Return the advice of a message about an unknown label: labels that may be meant, or else ``otherwise``."""
         near = " or ".join(map(shown, self.near(text)))
-        return f"did you mean {near}? Else {otherwise}" if near else otherwise
+        return f"did you mean {near}? Otherwise {otherwise}" if near else otherwise
 
     def take(self, vertices: np.ndarray) -> "Labels":
         """Return the labels of some vertices; their labels must ascend."""
@@ -158,7 +158,7 @@ class Labels:
 
 
 def _folded(text: str, fold_case: bool, strip: bool) -> str:
-    """Return a text without what does not count: its case, and runs of blanks."""
+    """Return a text without the differences to ignore: folded to one case, and without runs of blanks."""
     text = " ".join(text.split()) if strip else text
     return text.casefold() if fold_case else text
 

@@ -105,7 +105,7 @@ def _words(line: str) -> list[str]:
     while at < len(line):
         word = _WORD.match(line, at)
         if word is None:
-            raise ValueError("a quote that is not closed, or goes on behind it")
+            raise ValueError("a quote that is not closed, or followed by more text")
         found.append((word[2] if word[1] is None else word[1].replace('""', '"')).strip())
         at = _BLANKS.match(line, word.end()).end()  # type: ignore[union-attr]
     return found
@@ -114,7 +114,7 @@ def _words(line: str) -> list[str]:
 def _message(error: csv.Error) -> str:
     text = str(error)
     if "unexpected end" in text:
-        return "a quote is not closed; a field cannot go on in the next line"
+        return "a quote is not closed; a field cannot continue in the next line"
     if "expected after" in text:
-        return "text goes on behind a closing quote; a quote within a field is written twice"
+        return "a closing quote is followed by more text; a quote within a field is written twice"
     return text

@@ -9,8 +9,8 @@ LINE_BYTES = 9
 """Bytes per line of an edge list with ids below 2**31, which becomes a directed edge in the same memory."""
 
 EDGE_BYTES, UNEQUAL_BYTES = 10, 60
-"""Bytes per directed edge, counted as often as it is listed: the sort key, which becomes the edge. With individual
-probabilities also the probability, its place in the order, and rows of the sampling tables."""
+"""Bytes per listed directed edge, repeats included: the sort key, which becomes the edge. With individual probabilities
+also the probability, its place in the order, and rows of the sampling tables."""
 
 DRAW_BYTES = 56
 """Bytes per random edge while a generator removes repeats and splits it into tail and head."""

@@ -101,7 +101,7 @@ def scaled(w: np.ndarray, heads: np.ndarray, n: int, scale: str) -> np.ndarray:
     if scale not in ("max", "in-sum"):
         if w.max(initial=0) > float(scale):
             raise InputError(
-                f"the weight {w.max():g} is above {spelled('scale', scale)}; give the largest that may come, or more"
+                f"the weight {w.max():g} is above {spelled('scale', scale)}; give the largest possible weight, or more"
             )
         return w / float(scale)
     sums = w if scale == "max" else np.bincount(heads, weights=w, minlength=n)
@@ -225,12 +225,12 @@ def edge_weights(graph: Graph) -> np.ndarray:
             if made == "wc"
             else f"all {graph.weights.p} ({spelled('weights', 'const')})"
         )
-        raise InputError(f"the probabilities of the graph are {kind}, and no weights of its edges; {advice}")
+        raise InputError(f"the probabilities of the graph are {kind}, which are no weights of its edges; {advice}")
     if graph.facts.get("scale") == "in-sum":
         raise InputError(
             "the weights of the graph were divided by their sum into each vertex "
-            f"({spelled('scale', 'in-sum')}), which is nothing of "
-            f"the edge; import it with {spelled('scale', 'max')}, or leave {spelled('weighted', True)} out"
+            f"({spelled('scale', 'in-sum')}), so they are no properties "
+            f"of the edges; import it with {spelled('scale', 'max')}, or leave {spelled('weighted', True)} out"
         )
     assert graph.probabilities is not None
     return graph.probabilities
@@ -312,6 +312,6 @@ def above_one(graph: Graph) -> str:
         return ""
     vertex = broken[0]
     return (
-        f"the probabilities into vertex {graph.original(vertex)} sum to {sums[vertex] / ONE:.6g}, and so at "
-        f"{len(broken)} vertices"
+        f"the probabilities into vertex {graph.original(vertex)} sum to {sums[vertex] / ONE:.6g}; "
+        f"the sum is too large at {len(broken)} vertices"
     )

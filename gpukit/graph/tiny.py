@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def one_edge(graph: "Graph", vertices: int = 2) -> "Graph":
-    """Return a graph of one edge, 0 → 1, with the same kind of probabilities as a given graph, none of them tiny."""
+    """Return a graph of one edge, 0 → 1, with the kind of probabilities of a given graph; none of them is tiny."""
     import numpy as np
 
     from gpukit.graph.csr import Graph, Weights

@@ -346,7 +346,7 @@ def test_counts_of_every_size():
 
 
 def test_scales_that_are_none():
-    with pytest.raises(InputError, match="the weight 1 is above --scale 0.5; give the largest that may come"):
+    with pytest.raises(InputError, match="the weight 1 is above --scale 0.5; give the largest possible weight"):
         build_graph(np.array([0]), np.array([1]), w=np.ones(1), weights=Weights("file"), scale="0.5")
     for scheme, scale in ((Weights("wc"), "max"), *((Weights("file"), one) for one in ("sum", "0", "1e999"))):
         with pytest.raises(UsageError, match="max, in-sum and a number above 0 are allowed"):

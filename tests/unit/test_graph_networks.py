@@ -167,7 +167,7 @@ def test_columns_are_read_batch_by_batch(tmp_path, form):
     with pytest.raises(InputError, match="column 'v': 1 rows have no vertex"):
         read_edges(written(arrow.Table.from_pandas(with_gaps)))
     twice = arrow.Table.from_arrays([[1], [2], [3]], ["u", "v", "u"])
-    with pytest.raises(InputError, match="two columns of one name"):
+    with pytest.raises(InputError, match="two columns with the same name"):
         read_edges(written(twice), options=ReadOptions(columns="1,2"))
 
 

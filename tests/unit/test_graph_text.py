@@ -243,7 +243,11 @@ BAD = {
         {},
         "has 4 columns; which two are the ends .*--columns",
     ),
-    "a table of Markdown": ("| a | b |\n| 1 | 2 |\n", {}, r"line 1: '\|' stands above a column and in it"),
+    "a table of Markdown": (
+        "| a | b |\n| 1 | 2 |\n",
+        {},
+        r"line 1: '\|' is both the name of a column and a value in it",
+    ),
     "UTF-16": ("source;target\n1;2\n".encode("utf-16"), {}, "is text in UTF-16; .*iconv -f UTF-16"),
     "a bar between words": ("von|nach\n2|3\n", {}, "line 1: one field, .*--sep"),
     "another separator": ("ann:bob\n", {"separator": "|"}, "line 1: one field.*--sep"),
@@ -484,7 +488,7 @@ def test_a_number_that_is_a_name_is_refused_after_many_lines(edge_file, separato
     )
     for odd in ("007", "+7"):
         path = edge_file("\n".join([*lines, f"1{separator}{quote}{odd}{quote}{share}", ""]))
-        with pytest.raises(InputError, match=f"line 151: '{re.escape(odd)}' is no usual number"):
+        with pytest.raises(InputError, match=f"line 151: '{re.escape(odd)}' is no number in the usual form"):
             read_edges(path, weights, options=options)
 
 

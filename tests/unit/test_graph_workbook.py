@@ -94,7 +94,7 @@ def test_numbers_are_numbers_however_decimals_are_written(workbook, decimal):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"separator": "comma"}, "nothing separates columns; leave --sep out"),
+        ({"separator": "comma"}, "which needs no separator; leave --sep out"),
         ({"columns": "who,whom"}, "no column is called 'who'"),
     ],
 )

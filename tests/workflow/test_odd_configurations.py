@@ -234,7 +234,10 @@ VALUES = [
     (of(edges="p.txt", weights="file", models=["lt"], systems=["kpar"]), None),
     (of(edges="long.txt", weights="file", models=["lt"]), "into vertex 99999 sum to 1.5"),
     (of(weights="const:0.6", models=["lt"]), None),
-    (of(weights="const:0.6", models=["lt"], undirected=True), "into vertex 1 sum to 1.2, and so at 1199 vertices"),
+    (
+        of(weights="const:0.6", models=["lt"], undirected=True),
+        "into vertex 1 sum to 1.2; the sum is too large at 1199 vertices",
+    ),
     (of(scale="half", weights="file"), "'half' is not one of"),
     (of(weights="uniform:0:0"), "weights is uniform:0:0; 0 <= LO <= HI <= 1 with HI > 0"),
     (of(weights="uniform:0.1"), "graphs[0].weights: 'uniform:0.1' does not match"),

@@ -106,7 +106,7 @@ def _size_tables() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _pairs_per_triangle(limits: np.ndarray, expected: np.ndarray) -> float:
-    """Return the pairs of community members per unit of expected triangles."""
+    """Return the number of pairs of community members per unit of expected triangles."""
     sizes = np.arange(SMALLEST, LARGEST + 1)
     chances = np.diff(np.concatenate(([0.0], limits / 2**64, [1.0])))
     return float(chances @ (sizes * (sizes - 1) / 2)) / float(chances @ expected)

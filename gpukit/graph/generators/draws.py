@@ -45,7 +45,7 @@ def first_distinct(draw: Callable[[int, int], np.ndarray], count: int, kept: np.
     count : int
         Number of distinct values to return.
     kept : int64 array or None
-        Ascending distinct values that count as drawn already.
+        Ascending distinct values that count as already drawn.
 
     Raises
     ------

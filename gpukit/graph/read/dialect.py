@@ -59,7 +59,7 @@ class Dialect:
     direction : int or None
         Position of the column that says for each edge whether it stands for both directions.
     sizes : tuple of int, or None
-        The numbers of the first line, if they may be the numbers of vertices and edges.
+        The numbers in the first line, if they may be the numbers of vertices and edges.
     between : str
         The separator of fields, in words.
     options : ReadOptions
@@ -78,7 +78,7 @@ class Dialect:
 
     @property
     def plain(self) -> bool:
-        """Whether the text is in the plain format: whole numbers, the ends first, separated by blanks or commas."""
+        """Whether the text is in the plain format: whole numbers, ends first, separated by blanks or commas."""
         default = self.columns == tuple(range(len(self.columns))) and not self.names
         return default and self.ids == "integer" and self.separator in (None, ",") and not self.options.separator
 
@@ -133,7 +133,7 @@ def look(
     first = names or (body or rows)[0]
     width = len(first)
     if width < 2:
-        advice = f"a line needs two vertex ids, {spelled('sep')} names what stands between them"
+        advice = f"a line needs two vertex ids, {spelled('sep')} names the separator"
         raise InputError(f"{where}: one field, {shown(texts[0].strip())}; {advice}")
     names = names or named_in_comment(comments, separator, width, options)
     columns = choose_columns(name, names or first, bool(names), options, weights)
@@ -144,7 +144,7 @@ def look(
         options = replace(options, ids="text")
     ids = _kind_of_ids(f"{name}, line {lines[is_header][0]}" if body else where, ends, options)
     if not is_header and ids == "integer" and columns == tuple(range(len(columns))):
-        names = []  # a plain text, whatever names its comments give to the columns
+        names = []  # a plain text, even if a comment names the columns
     if separator == "\t" and not options.separator and not names and ids == "integer" and columns[:2] == (0, 1):
         separator = None  # the kernel and pandas treat blanks and tabs alike
     types = [place for place, word in enumerate(names) if word.casefold() == "type"]
@@ -232,7 +232,7 @@ def _has_header(where: str, rows: Sequence[Sequence[str]], options: ReadOptions)
         return False
     known, used = _known_ends(first), {word for row in rest for word in row}
     if known is not None and first in rest:
-        raise InputError(f"{where}: the header stands again further down; take the other one out")
+        raise InputError(f"{where}: the header is repeated further down; remove the second one")
     # Look for a column of numbers or dates below a word that does not stand for a missing number.
     for place, word in enumerate(first):
         column = [row[place] for row in rest if place < len(row) and not _is_gap(row[place])]
@@ -243,7 +243,7 @@ def _has_header(where: str, rows: Sequence[Sequence[str]], options: ReadOptions)
     twice = next((word for word in first if word in used and not _is_gap(word)), None)
     if twice is not None:
         advice = header_advice()
-        raise InputError(f"{where}: {shown(twice)} stands above a column and in it; {advice}")
+        raise InputError(f"{where}: {shown(twice)} is both the name of a column and a value in it; {advice}")
     return True
 
 
@@ -379,7 +379,7 @@ def _place(name: str, word: str, first: Sequence[str], header: bool) -> int:
 
 
 def _are_names(line: str, ends: Sequence[str]) -> bool:
-    """Return whether the ends of an edge are in quotes and another field is not: then quoted numbers are names."""
+    """Return whether the ends of an edge are in quotes and another field is not. Quoted numbers are then names."""
     others = re.sub(r'"(?:[^"]|"")*"', "", line)
     return re.search(r"\w", others) is not None and all(f'"{end}"' in line for end in ends)
 

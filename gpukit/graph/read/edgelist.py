@@ -47,8 +47,7 @@ class ReadOptions:
     fold_case, strip : bool
         Whether names that differ only in case, or in runs of blanks, are one.
     suspects_first_line : bool
-        Whether the first line may be something else than an edge: numbers of vertices and edges, or unknown column
-        names.
+        Whether the first line may be no edge: it may hold the numbers of vertices and edges, or unknown column names.
     """
 
     separator: str | None = None
@@ -100,7 +99,7 @@ class ReadOptions:
 
     @property
     def of_text(self) -> list[str]:
-        """The given options that say how to read a text."""
+        """The options about texts that the user has given."""
         given = (
             self.separator, self.header, self.columns, self.comment, self.skip_bad or None, self.decimal, self.encoding,
         )  # fmt: skip
@@ -134,7 +133,7 @@ class EdgeList:
     n : int or None
         Number of vertices, if they are 0 … n-1.
     undirected : bool or None
-        Whether an edge stands for both directions; None if the file does not say.
+        Whether each listed edge is an edge in both directions; None if the file does not say.
     said : dict
         The detected dialect, for people and programs.
     notes : tuple of str
@@ -170,7 +169,7 @@ class EdgeList:
         """Check the number of edges that a file states, skipped invalid lines included; raises InputError."""
         if stated != len(self.u) + len(self.bad):
             found = f"{name} has {len(self.u) + len(self.bad):,} edges"
-            raise InputError(f"{found}, and {where} states {stated:,}; fetch it again, or take that line out")
+            raise InputError(f"{found}, and {where} states {stated:,}; fetch it again, or remove that line")
 
     def renamed(self, name: str, options: ReadOptions) -> "EdgeList":
         """Return the edges with names joined by ``--fold-case`` and ``--strip``; raises UsageError for numbers."""
@@ -221,7 +220,7 @@ def edges_of_columns(
     highest: float,
     titles: Sequence[str] = ("u", "v", "w"),
 ) -> EdgeList:
-    """Return edges from columns: two of ends, whole numbers or texts, and optionally weights.
+    """Return edges from columns: tails and heads as whole numbers or texts, and optionally weights.
 
     Raises
     ------
@@ -246,7 +245,7 @@ def named_by(words: Sequence[str], options: ReadOptions) -> np.ndarray:
 def both_ways(
     u: np.ndarray, v: np.ndarray, w: np.ndarray | None, both: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, bool]:
-    """Return edges, and whether all stand for both directions; if only some do (``both``), these are doubled."""
+    """Return edges, and whether all have both directions; if only some have (``both``), these are listed twice."""
     if both.all():
         return u, v, w, bool(len(both))
     u, v = np.concatenate([u, v[both]]), np.concatenate([v, u[both]])

@@ -23,7 +23,7 @@ _PROBLEMS = ("sp", "edge", "edges", "col", "max", "asn", "tw")
 _DIMACS = re.compile(rb"(?m)^[ \t]*(?:c(?:[ \t].*)?|n[ \t].*|p[ \t]+(\w+)[ \t]+([0-9]+)[ \t]+([0-9]+).*)$")
 _DICTIONARY = re.compile(rb"(?m)([ \t,]*)(\{[^\n]*\})[ \t]*$")
 _NUMBERS = re.compile(r"(?:[0-9]{1,18}(?:[ \t]+|$))*")
-_NO_METIS = "each edge stands at both of its ends"
+_NO_METIS = "each edge is listed at both of its ends"
 _TITLES = {"adjlist": "adjacency list", "sif": "SIF", "ntriples": "N-Triples"}
 
 
@@ -64,8 +64,8 @@ def read_pairs(
     values = named_by(ends, options)
     listed = edges_of_columns(name, (values[::2], values[1::2]), options, 0)
     said = {"format": _TITLES[kind], "ids": "integer" if listed.labels is None else "text"}
-    what = "vertices stand alone in a line; those without an edge are left out"
-    what = "triples have a text as object, which is no edge" if kind == "ntriples" else what
+    what = "some lines have a single vertex; vertices without an edge are left out"
+    what = "triples whose object is a text are no edges" if kind == "ntriples" else what
     return replace(listed, said=said, notes=(f"{alone} {what}",) if alone else ())
 
 
@@ -85,7 +85,7 @@ def read_metis(
             continue
         if not _NUMBERS.fullmatch(line):
             raise InputError(
-                f"{where}: {shown(line)} is no line of METIS, which has whole numbers alone; {_NO_METIS}; "
+                f"{where}: {shown(line)} is no line of METIS, which has only whole numbers; {_NO_METIS}; "
                 f"{spelled('format', 'edges')} reads an edge list"
             )
         rows.append([*map(int, line.split())])
@@ -105,7 +105,7 @@ def read_metis(
     listed = EdgeList(u, v, undirected=True, said=said).within(n, name)
     u, v = listed.u, listed.v
     if not np.array_equal(np.sort(u * n + v), np.sort(v * n + u)):
-        raise InputError(f"{name}: an edge stands at one of its ends alone, not at both as METIS has it")
+        raise InputError(f"{name}: an edge is listed at only one of its ends; METIS lists it at both")
     return replace(listed, u=u[u < v], v=v[u < v])
 
 
@@ -154,7 +154,7 @@ def read_dimacs(
     problem, n, m = found[0]
     if problem.decode() not in _PROBLEMS:
         what = shown(problem.decode())
-        raise InputError(f"{name} is a problem {what} of DIMACS, and no graph; {', '.join(_PROBLEMS)} are read")
+        raise InputError(f"{name} is a DIMACS problem {what}, and no graph; {', '.join(_PROBLEMS)} are read")
     undirected = letters != {b"a"}
     listed.check_stated(name, int(m) * (1 + (undirected and len(listed.u) == 2 * int(m))), "line 'p'")
     said = {"format": "DIMACS", "ids": "integer"}
@@ -176,7 +176,7 @@ def read_konect(
         return replace(listed, undirected=head[1] == b"sym")
     if listed.labels is not None:
         raise InputError(
-            f"{name} joins two modes by names; KONECT numbers them, {spelled('format', 'edges')} reads names"
+            f"{name} names the vertices of two modes; KONECT numbers them, {spelled('format', 'edges')} reads names"
         )
     left = int(head[3] or listed.u.max())
     if listed.u.max() > left:

@@ -48,7 +48,7 @@ class Network:
         given = {str(label).strip() for label in labels.values() if label is not None} - {""}
         self.names = labels if len(given) == len(labels) else {key: key for key in labels}
         if 0 < len(given) < len(labels):
-            self.notes.append(f"labels are missing or repeated, so that vertices are called by their {keys}")
+            self.notes.append(f"labels are missing or repeated, so vertices are named by their {keys}")
 
     def listed(
         self, name: str, kind: str, options: ReadOptions, weights: float, values: np.ndarray | None = None
@@ -82,7 +82,7 @@ class Network:
         vertices, labels = vertices_of(name, values, options)
         ids, vertices = np.unique(vertices, return_inverse=True)
         if len(ids) < len(values):
-            raise InputError(f"{name} has two vertices of one name, but for blanks around it; rename one")
+            raise InputError(f"{name} has two vertices with the same name, apart from surrounding blanks; rename one")
         said = {"format": kind, "ids": "integer" if labels is None else "text"}
         is_plain = len(ids) > 0 and ids[-1] == len(ids) - 1
         known = {"labels": labels} if labels is not None else {"n": len(ids)} if is_plain else {"ids": ids}
@@ -98,7 +98,7 @@ def decoded(data: bytes, other: str) -> tuple[str, bool]:
 
 
 _XML = {"graphml": ("directed", "edgedefault", None), "gexf": ("type", "defaultedgetype", "1")}
-"""The attributes for the direction of an edge, and of edges by default; the weight of an edge without one."""
+"""The attribute for the direction of an edge, the one for the default direction, and the default weight."""
 
 
 def _read_xml(name: str, content: Any, kind: str) -> Network:
@@ -130,7 +130,7 @@ def _read_xml(name: str, content: Any, kind: str) -> Network:
             network.edges.append((node.get("source"), node.get("target"), number, both))
             node.clear()
     if seen != 1:
-        raise InputError(f"{name} has {seen} graphs; one is needed, take the others out")
+        raise InputError(f"{name} has {seen} graphs; one is needed, remove the others")
     return network
 
 

@@ -41,7 +41,7 @@ def read_pajek(name: str, content: Any) -> Network:
     network = pajek.network
     network.call({number: pajek.labels.get(number) for number in range(1, pajek.n + 1)}, "numbers")
     if len(pajek.relations) > 1:
-        network.notes.append(f"{len(pajek.relations)} relations are one graph; take sections out to have one alone")
+        network.notes.append(f"{len(pajek.relations)} relations are one graph; remove sections to keep only one")
     if not is_utf8:
         network.notes.append("labels are not UTF-8 and were read as Windows-1252")
     return network
@@ -62,14 +62,14 @@ class _Pajek:
         if kind == "*vertices" and self.section in _OTHER:
             return
         if kind not in ("*vertices", "*network", *_PAIRS, *_OTHER):
-            raise InputError(f"section {shown(head)} of Pajek is not read; take it out")
+            raise InputError(f"section {shown(head)} of Pajek is not read; remove it")
         if kind in _PAIRS:
             if not self.n:
                 raise InputError(f"{head} stands before *Vertices, which says how many there are")
             self.relations.add(" ".join(rest))
         elif kind == "*vertices":
             if self.n:
-                raise InputError("a second network; one is needed, take the others out")
+                raise InputError("a second network; one is needed, remove the others")
             if not rest or not all(size.isdigit() for size in rest[:2]) or not 0 < int(rest[0]) < 2**31:
                 raise InputError("*Vertices needs their number, 1 … 2**31 - 1")
             self.n, self.first_mode = map(int, [*rest, "0"][:2])

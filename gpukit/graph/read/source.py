@@ -32,7 +32,8 @@ Block = tuple[int, bytes]
 
 _PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 _DAMAGED = (OSError, zlib.error, lzma.LZMAError)
-"""Errors of the libraries for damaged compressed data; an OSError of the system has a number, theirs has none."""
+"""Errors that the libraries raise for damaged compressed data. Their OSError has no number; an OSError of the system
+has one."""
 
 
 class _Digested(io.FileIO):
@@ -83,7 +84,7 @@ class Source:
     place : str or None
         The path of the content, if libraries may open it themselves; None if it is compressed, or not a regular file.
     head : bytes
-        The start of the content that was not consumed yet.
+        The start of the content, as far as it was not consumed yet.
 
     Raises
     ------

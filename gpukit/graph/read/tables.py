@@ -74,7 +74,7 @@ def read_table(
         places = choose_columns(name, schema.names, True, options, weights)
         wanted = [schema.names[place] for place in places]
         if any(len(schema.get_all_field_indices(title)) > 1 for title in wanted):
-            raise InputError(f"{name} has two columns of one name; rename one")
+            raise InputError(f"{name} has two columns with the same name; rename one")
         rows = count_rows()
         check_building(0, rows, weights > 0)
         titles = [f"column {shown(title)}" for title in wanted]

@@ -101,7 +101,9 @@ def _checked(name: str, listed: EdgeList, comments: Sequence[str]) -> EdgeList:
         titles = [dialect.names[place] for place in dialect.columns[:2] if dialect.header and dialect.names]
         again = next((title for title in titles if title and labels.find([title])[0] >= 0), None)
         if again is not None:
-            raise InputError(f"{name}: {shown(again)} in the first line is a vertex below; {header_advice()}")
+            raise InputError(
+                f"{name}: {shown(again)} in the first line is also a vertex further down; {header_advice()}"
+            )
         if options.suspects_first_line and not dialect.names and len(u) > 2:
             if all((u == end).sum() + (v == end).sum() == 1 for end in (u[0], v[0])):
                 first = " and ".join(labels.texts([u[0], v[0]]))
@@ -110,13 +112,13 @@ def _checked(name: str, listed: EdgeList, comments: Sequence[str]) -> EdgeList:
 
 
 def _without_sizes(name: str, listed: EdgeList, n: int, m: int) -> EdgeList:
-    """Return edges without the first line if it states numbers of vertices and edges and both fit."""
+    """Return the edges without the first line if that line states the numbers of vertices and edges, and both fit."""
     dialect, is_header = listed.dialect, listed.dialect.header > 0
     rest = slice(0 if is_header else 1, None)
     u, v, w = listed.u[rest], listed.v[rest], None if listed.w is None else listed.w[rest]
     ends = np.concatenate([u, v])
     low, high, count = (int(ends.min()), int(ends.max()), len(ends) // 2) if len(ends) else (0, 0, 0)
-    named = listed.labels is not None  # their numbers mean nothing
+    named = listed.labels is not None  # the number of a named vertex has no meaning
     vertices = high + (low == 0)
     exact, near = not named and n == vertices, named or n in (high, vertices)
     may_be = (m == count and n >= high) or (near and m in (count, count / 2)) or (near and not named and m > n)
@@ -229,11 +231,11 @@ class TextReader:
         text = "\n".join([*lines, ""]).encode()
         chunk = self._cut(text)
         if chunk is None and text.strip(b" \t\n"):
-            raise InputError(f"{self.name}: lines from {line} on are not understood; write the table as CSV again")
+            raise InputError(f"{self.name}: lines from {line} on cannot be read; save the table as CSV again")
         return chunk
 
     def _skipping(self, fault: str) -> str:
-        """Return what is said behind the error of a line: how to skip it, and how many were skipped before."""
+        """Return the end of an error message about a line: how to skip it, and how many lines were skipped before."""
         if self.bad:
             limit = spelled("skip_bad", self.dialect.options.skip_bad)
             return f"; {counted(len(self.bad) + 1, 'bad line')} so far, more than {limit} skips"
@@ -357,8 +359,8 @@ class TextReader:
             if not INTEGER.fullmatch(text):
                 return f"{shown(text)} is not a vertex id; ids are whole numbers, {spelled('ids', 'text')} takes names"
             if is_guess and ODD_INTEGER.fullmatch(text):
-                advice = f"{spelled('ids', 'text')} keeps it as it stands, {spelled('ids', 'integer')} reads a number"
-                return f"{shown(text)} is no usual number; {advice}"
+                advice = f"{spelled('ids', 'text')} keeps it unchanged, {spelled('ids', 'integer')} reads a number"
+                return f"{shown(text)} is no number in the usual form; {advice}"
             is_id = len(text) <= 40 and 0 <= int(text) <= MAX_ID
             return None if is_id else f"vertex id {shown(text)} is outside [0, 2**63 - 1]"
         if not text:
@@ -368,7 +370,7 @@ class TextReader:
                 f"{shown(text)} stands for a missing name; {spelled('skip_bad')} N skips such lines, "
                 f"{spelled('ids', 'text')} keeps it"
             )
-        return f"the name {shown(text)} holds a control character; take it out" if CONTROL.search(text) else None
+        return f"the name {shown(text)} holds a control character; remove it" if CONTROL.search(text) else None
 
 
 def _parse_plain(text: bytes, dialect: Dialect, weights: float) -> Chunk | None:

@@ -37,9 +37,7 @@ def read_workbook(name: str, content: bytes, options: ReadOptions, weights: floa
         If openpyxl is missing, or the options do not fit.
     """
     if options.separator is not None:
-        raise UsageError(
-            f"{name} is a workbook of {TITLE}, where nothing separates columns; leave {spelled('sep')} out"
-        )
+        raise UsageError(f"{name} is a workbook of {TITLE}, which needs no separator; leave {spelled('sep')} out")
     library(name, f"a workbook of {TITLE}", "openpyxl", "excel")
     import pandas as pd
 
