@@ -1,9 +1,10 @@
 """Artifacts: the HDF5 files that commands read and write. Only this part of gpukit imports h5py.
 
 ``layout.py`` is the table of kinds, and ``store.py`` writes and reads all of them. ``lock.py`` lets one process at a
-time update a file. ``graph.py``, ``results.py`` and ``ppr.py`` are the typed interfaces. Every reading checks checksums
-and, by ``structure.py`` and ``bounds.py``, structure and value ranges; ``checks.py`` checks the meaning. ``verify.py``,
-``diff.py`` and ``describe.py`` implement ``gpukit verify``, ``diff`` and ``inspect``.
+time update a file. ``graph.py``, ``results.py`` and ``ppr.py`` are the typed interfaces. Every reading verifies the
+checksums. ``structure.py`` and ``bounds.py`` check structure and value ranges at every reading, and ``checks.py`` the
+meaning of the numbers. ``verify.py``, ``diff.py`` and ``describe.py`` implement ``gpukit verify``, ``diff`` and
+``inspect``.
 """
 
 from gpukit.artifacts.artifact import Artifact, Header

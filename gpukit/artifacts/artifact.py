@@ -66,7 +66,7 @@ def canonical_json(value: Any) -> str:
         if isinstance(item, np.generic | np.ndarray):
             return item.tolist()
         if isinstance(item, os.PathLike):
-            raise TypeError("a path must not go into an artifact")
+            raise TypeError("an artifact must not contain a path")
         raise TypeError(f"{type(item).__name__} cannot be written as JSON")
 
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=plain)

@@ -1,8 +1,8 @@
-"""A long Parquet table, written in batches that survive: a killed run resumes where it stopped.
+"""A long Parquet table, written in batches: a killed run resumes after its last complete batch.
 
-The batches of ``P.parquet`` are in the folder ``P.parquet.batches`` next to it. Each is in a file of its own, which is
-complete or absent; a note describes the table. In the end they are joined, one row group per batch, and the folder is
-removed. The table depends only on these files, so its bytes do not depend on the number of restarts.
+The batches of ``P.parquet`` are in the folder ``P.parquet.batches`` next to it. Each batch has its own file, which is
+complete or absent; a note describes the table. At the end the batches are joined, one row group per batch, and the
+folder is removed. The table depends only on these files, so its bytes do not depend on the number of restarts.
 """
 
 import json
@@ -43,7 +43,7 @@ def check_called_parquet(path: Path) -> None:
 
 
 def kind_of(path: "str | os.PathLike[str]") -> str | None:
-    """Return the kind of a table that gpukit wrote, from its metadata; None for any other file."""
+    """Return the kind of a table that gpukit wrote, read from its metadata; None for any other file."""
     import pyarrow
     from pyarrow import parquet
 
@@ -54,9 +54,9 @@ def kind_of(path: "str | os.PathLike[str]") -> str | None:
 
 
 def check_table_replaced(path: "str | os.PathLike[str]", kind: str, title: str) -> None:
-    """Refuse to replace a file that is no table of a kind, which is called ``title``; raises UsageError."""
+    """Refuse to replace a file that is no table of this kind, called ``title`` in the message; raises UsageError."""
     if first_bytes(path) and kind_of(path) != kind:
-        raise would_lose(path, f"is no table of {title}, which is to be written")
+        raise would_lose(path, f"is no table of {title}, which would be written")
 
 
 class Batches:
@@ -85,16 +85,16 @@ class Batches:
                 raise InputError(f"cannot make the folder {self.folder}: {reason(error)}") from None
         elif not self.folder.is_dir() or self.folder.is_symlink():
             raise UsageError(
-                f"{self.folder} is there, and no folder of batches; remove it, or name another {spelled('out')}"
+                f"{self.folder} exists and is no folder of batches; remove it, or choose another {spelled('out')}"
             )
         if not note.exists() and any(not name.startswith(".") for name in os.listdir(self.folder)):
             raise UsageError(
-                f"{self.folder} holds other things than batches; empty it, or name another {spelled('out')}"
+                f"{self.folder} contains other files than batches; empty it, or choose another {spelled('out')}"
             )
         if note.exists() and (kept := read_text(note).strip()) != self._about:
             differ = ", ".join(_differences(kept, self._about))
             raise UsageError(
-                f"{self.folder} holds batches of another run ({differ}); run that to its end, or remove the folder"
+                f"{self.folder} contains batches of another run ({differ}); finish that run, or remove the folder"
             )
         write_text(note, f"{self._about}\n")
 
@@ -158,7 +158,7 @@ def _write(path: str, schema: "pyarrow.Schema", tables: "Iterator[pyarrow.Table]
 
 
 def _differences(kept: str, wanted: str) -> Iterator[str]:
-    """Yield the differences of two notes, in words."""
+    """Yield the differences between two notes, in words."""
     try:
         old, new = (_flat(json.loads(text)) for text in (kept, wanted))
     except (ValueError, KeyError, TypeError, AttributeError):
@@ -176,7 +176,7 @@ def _flat(about: dict[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def in_batches(out: Path, about: Mapping[str, Any], count: int) -> Iterator[Batches]:
-    """Open the batches of a table; only this process may write them.
+    """Open the batches of a table and lock them: no other process may write them.
 
     Parameters
     ----------

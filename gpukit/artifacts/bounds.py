@@ -1,4 +1,4 @@
-"""Bounds of each kind, checked at every reading: without them a kernel could leave its arrays."""
+"""Bounds of each kind, checked at every reading: with values outside them a kernel could leave its arrays."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -39,7 +39,7 @@ def check_graph_bounds(artifact: Artifact) -> None:
     tables = tables_of(artifact)
     if tables is None:
         return
-    need(a["scheme"] != "none", "there are sampling tables, but no probabilities that they are of")
+    need(a["scheme"] != "none", "there are sampling tables, but no probabilities that they belong to")
     shapes = {name: (table.dtype, table.shape) for name, table in tables.items()}
     lengths = check_arrays(_TABLES, shapes, a)
     check_values(_TABLES, replace(artifact, arrays=tables, checksums=dict.fromkeys(tables, "")), lengths)
@@ -49,7 +49,7 @@ def check_graph_bounds(artifact: Artifact) -> None:
 
 
 def _check_rows(rows: np.ndarray, thresholds: int, n: int, m: int, explicit: bool) -> None:
-    """Check that rows of sampling tables stay within edges and thresholds, and lead only to later rows.
+    """Check that rows of sampling tables stay within edges and thresholds, and refer only to later rows.
 
     The format is that of :func:`gpukit.worlds.tables.build_tables`: a direct row has at most 64 edges. Any other row
     has as many thresholds as its kind says, and no more thresholds than edges.
@@ -65,7 +65,7 @@ def _check_rows(rows: np.ndarray, thresholds: int, n: int, m: int, explicit: boo
 
 
 def tables_of(artifact: Artifact) -> dict[str, np.ndarray] | None:
-    """Return the sampling tables that were read, by name; None if there are none of this version."""
+    """Return the sampling tables that were read, by name; None if the file has none of this version."""
     tables = {name.removeprefix("tables/"): a for name, a in artifact.arrays.items() if name.startswith("tables/")}
     return tables if tables and artifact.attributes.get("tables", 1) == TABLES else None
 
@@ -98,7 +98,7 @@ def check_rrsets_bounds(artifact: Artifact) -> None:
     need(ids >= max(a["count"], 1), "there are no sets, or there are more sets than sample ids")
     need(a["first"] + ids <= SAMPLE_IDS, "sample ids must lie in [0, 2^48)")
     if kept:
-        need(a["rounds"] == 1 and a["sampler"] == "skip", "kept sets are of one round and the sampler skip")
+        need(a["rounds"] == 1 and a["sampler"] == "skip", "kept sets need one round and the sampler skip")
         need(a["gamma"] >= min(a["count"], 1), f"gamma is {a['gamma']}, but there are sets")
     if "weights" in arrays:
         need(0 < sum(arrays["weights"].tolist()) < 1 << 63, "the sum of the weights must lie in [1, 2^63)")
@@ -180,7 +180,7 @@ def check_egonets_bounds(artifact: Artifact) -> None:
 
 
 def check_metrics(artifact: Artifact) -> None:
-    """Check that the list of columns names the columns; raises InputError."""
+    """Check that the list of column names fits the columns; raises InputError."""
     names = artifact.attributes["columns"]
     listed = isinstance(names, list) and sorted(f"columns/{name}" for name in names) == sorted(artifact.checksums)
     need(listed, "the list of columns and the columns differ")

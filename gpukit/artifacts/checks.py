@@ -20,7 +20,7 @@ def tails_of(starts: np.ndarray) -> np.ndarray:
 
 
 def is_transpose(first: Matrix, second: Matrix) -> bool:
-    """Return whether a matrix is the transpose of another; rows of both ascend.
+    """Return whether a matrix is the transpose of another; the rows of both are ascending.
 
     Parameters
     ----------
@@ -55,15 +55,15 @@ def check_tables(artifact: Artifact) -> None:
         return
     from gpukit.worlds.tables import build_tables
 
-    need("transpose/indices_1" in artifact.arrays, "there are sampling tables, but no transpose that they are of")
+    need("transpose/indices_1" in artifact.arrays, "there are sampling tables, but no transpose that they belong to")
     for name, expected in build_tables(graph_of(artifact)).items():
-        need(np.array_equal(tables[name], expected), f"tables/{name} is not what the graph gives")
+        need(np.array_equal(tables[name], expected), f"tables/{name} does not fit the graph")
 
 
 def _check_originals(original: np.ndarray, internal: np.ndarray, what: str) -> None:
-    """Check that original ids may belong to the internal ones: vertex v has the (v + 1)-th of ascending ids.
+    """Check that original ids can belong to the internal ones: vertex v has the (v + 1)-th smallest original id.
 
-    So original ids grow at least as fast as internal ones, and equal vertices have equal ids.
+    So original ids differ by at least as much as internal ones, and equal vertices have equal ids.
     """
     order = np.lexsort((original, internal))
     ahead, again = np.diff((original - internal)[order], prepend=0), np.diff(internal[order], prepend=-1) == 0
@@ -78,9 +78,9 @@ def check_rrsets(artifact: Artifact) -> None:
     if "own" in artifact.arrays:
         from gpukit.worlds.trivial import kept_mass
 
-        need_none(np.flatnonzero(sizes < 2), "set {} is trivial, among sets of which these are left out")
+        need_none(np.flatnonzero(sizes < 2), "set {} is trivial, but trivial sets are left out")
         gamma = kept_mass(artifact.arrays["own"], artifact.arrays.get("weights"))
-        need(gamma == a["gamma"], "gamma is not what own and the weights give")
+        need(gamma == a["gamma"], "gamma does not fit own and the weights")
 
 
 def check_seeds(artifact: Artifact) -> None:
@@ -101,7 +101,7 @@ def check_pagerank(artifact: Artifact) -> None:
 
 
 def check_irw(artifact: Artifact) -> None:
-    """Check that start lists ascend, and agree with the numbers of walks from and to each vertex; raises InputError."""
+    """Check that start lists are ascending and fit the numbers of walks from and to each vertex; raises InputError."""
     a, arrays = artifact.attributes, artifact.arrays
     walks, arrivals = arrays["walks"], arrays["arrivals"]
     need(sum(walks.tolist()) == sum(arrivals.tolist()), "as many walks must end as start")
@@ -146,7 +146,7 @@ def check_egonets(artifact: Artifact) -> None:
     rows_ascend(starts, heads, "heads")
     need(np.all(tails != heads), "a node has an edge to itself")
     there = starts, heads, np.empty(0, np.uint32)
-    need(is_transpose(there, there), "an edge is there in one direction only")
+    need(is_transpose(there, there), "an edge has one direction only")
 
 
 def check_campaign(artifact: Artifact) -> None:
@@ -159,19 +159,19 @@ def check_campaign(artifact: Artifact) -> None:
         need(len(np.unique(active)) == len(active), f"campaign {i} activates a vertex twice")
         observed = high - (a["pending"] and high > low)
         short = np.all(begin[low:observed] - begin[low] < a["eta"])
-        need(short, f"campaign {i} goes on after it has reached its target")
+        need(short, f"campaign {i} continues after it has reached its target")
         for r in range(low, observed):
             need(np.isin(batches[r], reached[r]).all(), f"round {r} does not activate its own seeds")
     need(np.all(arrays["covered"] <= arrays["sets"]), "seeds hit more sets than there are")
     need(np.all(np.diff(arrays["batch_begin"]) <= a["batch"]), "a round has more seeds than a batch")
-    need(np.array_equal(arrays["stops"] == 2, arrays["sets"] == 0), "only the end game does without sets")
+    need(np.array_equal(arrays["stops"] == 2, arrays["sets"] == 0), "only the end game needs no sets")
 
 
 def _check_ranked(first: np.ndarray, vertices: np.ndarray, scores: np.ndarray, what: str) -> None:
     """Check that lists, which start at ``first``, are ordered by falling score, then ascending id."""
     ordered = (scores[:-1] > scores[1:]) | ((scores[:-1] == scores[1:]) & (vertices[:-1] < vertices[1:]))
     ordered[first[(first > 0) & (first < len(scores))] - 1] = True
-    need(ordered.all(), f"{what} must lie in the order of falling score, then ascending id")
+    need(ordered.all(), f"{what} must be ordered by falling score, then ascending id")
 
 
 def check_diversity(artifact: Artifact) -> None:
@@ -186,7 +186,7 @@ def check_diversity(artifact: Artifact) -> None:
 
 
 def check_contexts(artifact: Artifact) -> None:
-    """Check the order of the lists that were read of an index; raises InputError."""
+    """Check the order of those lists of an index that were read; raises InputError."""
     get = artifact.arrays.get
     for model in ("comp", "core", "truss"):
         first, vertices, scores = (get(f"{model}/{name}") for name in ("first", "vertices", "scores"))
@@ -218,7 +218,7 @@ CHECKS: dict[str, Callable[[Artifact], None]] = {
 
 
 BESIDE: dict[str, Callable[[Artifact], None]] = {"graph": check_tables}
-"""Checks that may run concurrently with the work, like those of checksums: they take long, and no kernel relies on
+"""Checks that may run concurrently with the work, as those of checksums do. They take long, and no kernel relies on
 them."""
 
 

@@ -46,7 +46,7 @@ def diff(first: PathLike, second: PathLike, rtol: float = 0.0) -> list[str]:
 
 
 def _caller(artifact: Artifact, path: str) -> Callable[[Any], str]:
-    """Return what says an entry of a dataset to people: a vertex of a result by its name, if it has one."""
+    """Return an entry of a dataset as text for people: the name of the vertex if the result has names."""
     if path not in NAMING.get(artifact.kind, ()):
         return str
     return lambda number: str(*names_in(artifact, np.array([number])))

@@ -12,8 +12,8 @@ _HDF5 = b"\x89HDF"
 
 
 def would_lose(path: PathLike, what: str) -> UsageError:
-    """Return the error for an existing target that would be lost; ``what`` says what the target is, or is not."""
-    return UsageError(f"{path} is there, and {what}; name another file, or replace it with {spelled('force', True)}")
+    """Return the error for an existing target that would be lost; ``what`` describes the target."""
+    return UsageError(f"{path} exists, and {what}; name another file, or replace it with {spelled('force', True)}")
 
 
 def first_bytes(path: PathLike) -> bytes:
@@ -48,7 +48,7 @@ def check_replaced(path: PathLike, writes: str, who: str) -> None:
     Raises
     ------
     UsageError
-        If it would replace another file, or one that cannot be read.
+        If it would replace a file of another kind, or one that cannot be read.
     """
     first = first_bytes(path)
     if not first:
@@ -58,7 +58,7 @@ def check_replaced(path: PathLike, writes: str, who: str) -> None:
         try:
             kind = read_header(Path(path)).kind
         except InputError as error:
-            raise would_lose(path, f"cannot be told to be an artifact of kind {writes} ({error})") from None
+            raise would_lose(path, f"may be no artifact of kind {writes} ({error})") from None
     if kind != writes:
-        found = "is no artifact" if kind is None else f"an artifact of kind {kind}"
-        raise would_lose(path, f"{found}, where {who} writes one of kind {writes}")
+        found = "no artifact" if kind is None else f"an artifact of kind {kind}"
+        raise would_lose(path, f"is {found}, but {who} writes one of kind {writes}")

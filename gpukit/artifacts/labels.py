@@ -22,7 +22,7 @@ NAMING: dict[str, tuple[str, ...]] = {
     "egonets": ("centres", "nodes"),
     "decomposition": ("tails", "heads"),
 }
-"""The datasets of each kind of result that name vertices; for a graph with labels, all of them by internal ids."""
+"""The datasets of each kind of result that name vertices. If the graph has labels, all of them hold internal ids."""
 
 
 class Texts(Protocol):
@@ -83,7 +83,7 @@ def some_labels_of(results: Sequence[Artifact]) -> SomeLabels | None:
 
 
 def names_in(artifact: Artifact, numbers: np.ndarray) -> list:
-    """Return what people call these vertices of a result: their labels, or the ids if it has no labels."""
+    """Return the external names of these vertices of a result: their labels, or the ids if it has no labels."""
     known = some_labels_of([artifact])
     return (numbers if known is None else known.texts(numbers)).tolist()
 
@@ -105,11 +105,11 @@ def check_labels(artifact: Artifact, meaning: bool) -> None:
     arrays, naming = artifact.arrays, NAMING.get(artifact.kind, ())
     there = [name for name in SOME if name in arrays]
     whole = tuple(there) == (SOME if naming else WHOLE)
-    need(not there or whole, f"of the labels there are {', '.join(there)} alone")
+    need(not there or whole, f"labels are incomplete: there are only {', '.join(there)}")
     labels = labels_of(arrays)
     if labels is None:
         return
-    need("ids" not in arrays, "there are labels and ids; a graph has one of them")
+    need("ids" not in arrays, "there are labels and ids; a graph has only one of them")
     starts = labels.data[labels.offsets[:-1][np.diff(labels.offsets) > 0]]
     need(np.all(starts & 0xC0 != 0x80), "a label begins within a character")
     try:
@@ -119,12 +119,14 @@ def check_labels(artifact: Artifact, meaning: bool) -> None:
     if naming:
         known = arrays["labels/vertices"]
         for name in naming:
-            need(np.isin(arrays[name], known).all(), f"{name} holds a vertex without a label")
+            need(np.isin(arrays[name], known).all(), f"{name} contains a vertex without a label")
         same = np.array_equal(arrays[naming[0]], arrays.get("internal", arrays[naming[0]]))
-        need(same, f"{naming[0]} and internal differ, though there are labels")
+        need(same, f"{naming[0]} and internal differ, although there are labels")
     if meaning:
         texts = labels.texts(np.arange(len(labels))).tolist()
-        need(all(low < high for low, high in pairwise(texts)), "labels must ascend by their UTF-8 bytes, no two equal")
+        need(
+            all(low < high for low, high in pairwise(texts)), "labels must be distinct and ascend by their UTF-8 bytes"
+        )
         need("" not in texts, "a label is empty")
-        need(all(text == text.strip(" ") for text in texts), "there are blanks around a label")
-        need(not any(map(CONTROL.search, texts)), "a label holds a control character")
+        need(all(text == text.strip(" ") for text in texts), "a label has blanks around it")
+        need(not any(map(CONTROL.search, texts)), "a label contains a control character")

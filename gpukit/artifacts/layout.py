@@ -53,7 +53,8 @@ class Array:
     only : tuple of str and tuple, or None
         An attribute, and its values: the array is present exactly for these values. None means any value.
     rises : str or None
-        Values rise strictly: within the rows that start at the dataset of this path, or in the whole array (``""``).
+        Values rise strictly: within the rows whose starts are in the dataset of this path, or in the whole array
+        (``""``).
     """
 
     path: str
@@ -154,10 +155,10 @@ def _all_labels(since: int) -> tuple[Array, ...]:
     """Return the table rows for the labels of all vertices."""
     return (
         Array(
-            "labels/offsets", INT64, ("n+1",), "start of each vertex's label; absent where vertices have ids", False,
+            "labels/offsets", INT64, ("n+1",), "start of each vertex's label; absent if vertices have ids", False,
             ends="bytes", since=since,
         ),
-        Array("labels/bytes", UINT8, ("bytes",), "labels in UTF-8, ascending, no two equal", False, since=since),
+        Array("labels/bytes", UINT8, ("bytes",), "distinct labels in UTF-8, ascending", False, since=since),
     )  # fmt: skip
 
 
@@ -165,19 +166,26 @@ def _some_labels(since: int) -> tuple[Array, ...]:
     """Return the table rows for the labels of the vertices named in a result."""
     return (
         Array(
-            "labels/vertices", INT32, ("named",), "internal ids that are named here; absent without labels", False,
+            "labels/vertices", INT32, ("named",),
+            "internal ids of the vertices with a label here; absent without labels", False,
             high="n", since=since, rises=""
         ),
-        Array("labels/offsets", INT64, ("named+1",), "start of the label of each", False, ends="bytes", since=since),
-        Array("labels/bytes", UINT8, ("bytes",), "labels in UTF-8, ascending, no two equal", False, since=since),
+        Array("labels/offsets", INT64, ("named+1",), "start of each label", False, ends="bytes", since=since),
+        Array("labels/bytes", UINT8, ("bytes",), "distinct labels in UTF-8, ascending", False, since=since),
     )  # fmt: skip
 
 
 def _nested(model: str) -> tuple[Array, ...]:
-    """Return the table rows for a model's contexts of every k."""
-    meaning = "largest k at which it is in a context with the member before it; 0 at none"
+    """Return the table rows for the contexts of a model, for every k."""
+    meaning = "largest k at which it shares a context with the preceding member; 0 if none"
     return (
-        Array(f"{model}/members", INT32, ("m",), "neighbours; each context is a run, the lowest first", high="n"),
+        Array(
+            f"{model}/members",
+            INT32,
+            ("m",),
+            "neighbours; each context is a contiguous run, that of the lowest member first",
+            high="n",
+        ),
         Array(f"{model}/links", INT32, ("m",), meaning),
     )
 
@@ -187,12 +195,12 @@ def _lists(model: str) -> tuple[Array, ...]:
     size = f"{model}_size"
     return (
         Array(f"{model}/first", INT64, (f"{model}_ks+1",), "start of the list of k = 0, 1, …", ends=size),
-        Array(f"{model}/vertices", INT32, (size,), "by falling score, then by id", high="n"),
+        Array(f"{model}/vertices", INT32, (size,), "internal ids, by falling score, then by id", high="n"),
         Array(f"{model}/scores", INT32, (size,), "number of contexts: 1 or more", within=(1, math.inf)),
     )
 
 
-_WEIGHTED = Attribute("weighted", "bool", "true where edges count by their weight; absent where all alike", False)
+_WEIGHTED = Attribute("weighted", "bool", "true if edges count by their weight; absent if all edges count alike", False)
 _ALPHA = Attribute("alpha", "float", "probability that a walk stops at a vertex with out-edges", inside=(0, 1))
 _CASCADE = Attribute("model", "str", "ic or lt", allowed=("ic", "lt"))
 _SCHEMES = ("wc", "const", *_EXPLICIT, "none")
@@ -227,20 +235,20 @@ KINDS: dict[str, Kind] = {
             ),
             Attribute("p", "float", "probability of every edge; scheme const only", False, only=("scheme", ("const",))),
             Attribute(
-                "weights_seed", "int", "seed of what is drawn; schemes trivalency and uniform only", False,
+                "weights_seed", "int", "seed of drawn probabilities; schemes trivalency and uniform only", False,
                 only=("scheme", _DRAWN)
             ),
             Attribute(
-                "low", "float", "least probability that was drawn; scheme uniform only", False,
+                "low", "float", "lower end of the range of drawn probabilities; scheme uniform only", False,
                 only=("scheme", ("uniform",))
             ),
             Attribute(
-                "high", "float", "largest probability that was drawn; scheme uniform only", False,
+                "high", "float", "upper end of the range of drawn probabilities; scheme uniform only", False,
                 only=("scheme", ("uniform",))
             ),
-            Attribute("undirected", "bool", "whether import made every edge in both directions"),
-            Attribute("tables", "int", "version of the sampling tables; 1 where absent", False, derived=True),
-            Attribute("facts", "object", "what import found: self_loops_dropped, …", derived=True),
+            Attribute("undirected", "bool", "whether import added every edge in both directions"),
+            Attribute("tables", "int", "version of the sampling tables; 1 if absent", False, derived=True),
+            Attribute("facts", "object", "what the import found: self_loops_dropped, …", derived=True),
         ),
         _kind(
             "rrsets", 1, "reverse-reachable sets with consecutive sample ids, packed end to end in id order",
@@ -252,22 +260,24 @@ KINDS: dict[str, Kind] = {
             _IDS,
             *_all_labels(since=2),
             Array(
-                "own", UINT64, ("n",), "chance that no in-edge of a vertex is live, in units of 2^-63; of kept sets",
+                "own", UINT64, ("n",),
+                "probability that no in-edge of a vertex is live, in units of 2^-63; kept sets only",
                 False, since=2, within=(0, 1 << 63), only=_KEPT
             ),
             Array(
-                "weights", INT64, ("n",), "what each vertex counts for, in units of 10^-decimals; absent: one each",
+                "weights", INT64, ("n",), "weight of each vertex, in units of 10^-decimals; 1 each if absent",
                 False, since=2, within=_COUNT, only=("decimals", None)
             ),
             _VERTICES,
             Attribute("m", "int", "number of directed edges of the graph", False),
             Attribute(
-                "sets", "str", "kept: those that are nothing but their root are left out; absent: plain", False,
+                "sets", "str", "kept: sets that hold only their root are left out; plain (or absent): all sets", False,
                 allowed=("kept", "plain")
             ),
-            Attribute("drawn", "int", "sample ids that sets were kept of; kept sets only", False, only=_KEPT),
+            Attribute("drawn", "int", "number of sample ids drawn; kept sets only", False, only=_KEPT),
             Attribute(
-                "gamma", "int", "Γ: what the share of kept sets hit counts for, in units of 2^-63", False, only=_KEPT
+                "gamma", "int", "Γ: factor of the share of kept sets that seeds hit, in units of 2^-63", False,
+                only=_KEPT
             ),
             Attribute("decimals", "int", "of the weights", False, inside=(-1, 10)),
             Attribute("elements", "int", "bound of the members: n · rounds; element = round · n + vertex"),
@@ -280,19 +290,21 @@ KINDS: dict[str, Kind] = {
             _GRAPH_DIGEST,
         ),
         _kind(
-            "seeds", 1, "chosen vertices in order of choice, with what they are expected to reach",
+            "seeds", 1, "chosen vertices in order of choice, with their expected spread",
             Array("seeds", INT64, ("k",), "original ids, in order of choice"),
             Array("internal", INT32, ("k",), "the same vertices as internal ids", high="n"),
             Array(
-                "gains", INT64, ("k",), "marginal coverage: sets (or vertices over all worlds) each added", False,
+                "gains", INT64, ("k",), "marginal coverage: sets (or vertices over all worlds) that each seed added",
+                False,
                 within=_COUNT
             ),
             Array(
-                "spread_gains", ("float64",), ("k",), "what each adds to the spread by these", False, since=2,
+                "spread_gains", ("float64",), ("k",), "spread that each seed adds, estimated from the gains", False,
+                since=2,
                 within=_COUNT
             ),
             Array(
-                "degrees", INT64, ("k",), "out-degree of each; absent where no graph was at hand", False, since=2,
+                "degrees", INT64, ("k",), "out-degree of each seed; absent if no graph was available", False, since=2,
                 within=_COUNT
             ),
             Array("rounds", INT32, ("k",), "round of each seed; multi-round influence only", False, within=(0, 254)),
@@ -300,10 +312,11 @@ KINDS: dict[str, Kind] = {
             _VERTICES,
             Attribute("method", "str", "how the seeds were found"),
             Attribute(
-                "spread_estimate", "float", "vertices reached, by samples the choice has not seen", False,
+                "spread_estimate", "float", "expected vertices reached, from samples that the choice did not use",
+                False,
                 inside=_COUNTED
             ),
-            Attribute("selection_estimate", "float", "by the samples it was chosen from: too high", False),
+            Attribute("selection_estimate", "float", "the same from the samples used for the choice: too high", False),
             Attribute("rr_sets", "int", "number of RR sets used, all collections together", False, inside=_COUNTED),
             Attribute("guarantee", "any", "the approximation guarantee that holds", False),
             _GRAPH_DIGEST,
@@ -311,7 +324,7 @@ KINDS: dict[str, Kind] = {
         _kind(
             "pagerank", 1, "global PageRank with absorbing dangling vertices, and the PRO-rank list",
             Array("pagerank", UINT64, ("n",), "PageRank in units of 2^-62"),
-            Array("order", INT32, ("ranked",), "vertices with out-edges by falling PageRank / d_out", high="n"),
+            Array("order", INT32, ("ranked",), "vertices with out-edges, by falling PageRank / d_out", high="n"),
             _VERTICES,
             _ALPHA,
             Attribute("rounds", "int", "synchronous rounds done", inside=_COUNTED),
@@ -326,7 +339,7 @@ KINDS: dict[str, Kind] = {
             Array("walks", UINT32, ("n",), "walks from each vertex; 0 without out-edges"),
             Array("arrivals", INT64, ("n",), "walks that end at each vertex", within=_COUNT),
             Array(
-                "src_begin", INT64, ("n+1",), "start of each start list; absent when light", False, ends="entries",
+                "src_begin", INT64, ("n+1",), "start of each start list; absent if light", False, ends="entries",
                 only=_ROWS
             ),
             Array("starts", INT32, ("entries",), "start lists: frequent starts first", False, high="n", only=_ROWS),
@@ -337,7 +350,7 @@ KINDS: dict[str, Kind] = {
             ),
             Array("hubs", INT32, ("hubs",), "vertices where more than 8ψ walks end", False, high="n", rises=""),
             Array(
-                "factors", ("uint8",), ("n",), "times as many walks as edges ask for", False, since=2,
+                "factors", ("uint8",), ("n",), "factor a(v) of the number of walks", False, since=2,
                 within=(1, math.inf), only=_UPDATABLE
             ),
             Array(
@@ -345,19 +358,27 @@ KINDS: dict[str, Kind] = {
                 only=_UPDATABLE
             ),
             Array(
-                "paths", INT32, ("steps",), "vertex after each step, all end to end", False, high="n", since=2,
+                "paths", INT32, ("steps",), "vertex after each step; all walks packed end to end", False, high="n",
+                since=2,
                 only=_UPDATABLE
             ),
-            Array("names", UINT64, ("n",), "what walks are drawn by, where vertices came or went", False, since=3),
+            Array(
+                "names", UINT64, ("n",), "ids that key the draws of walks; only if vertices were added or removed",
+                False, since=3
+            ),
             _VERTICES,
             _ALPHA,
             Attribute("epsilon", "float", "relative error the index is made for", inside=(0, 1)),
-            Attribute("light", "bool", "whether only the counts are kept, and walks are drawn again by a query"),
+            Attribute("light", "bool", "whether only the counts are stored, so that queries draw the walks again"),
             Attribute(
-                "sized_for", "int", "edges of the graph that numbers of walks are made for; layout 2", False,
+                "sized_for", "int", "number of edges that the numbers of walks are sized for; layout 2", False,
                 inside=_COUNTED
             ),
-            Attribute("sized_n", "int", "its vertices, where some came or went; layout 3", False, inside=_COUNTED),
+            Attribute(
+                "sized_n", "int",
+                "number of vertices that they are sized for, if vertices were added or removed; layout 3", False,
+                inside=_COUNTED
+            ),
             _WEIGHTED,
             _GRAPH_DIGEST,
         ),
@@ -374,12 +395,12 @@ KINDS: dict[str, Kind] = {
             ),
             Array("source_mass", UINT64, ("starts",), "probability of each source, in units of 2^-62"),
             Array(
-                "certain", UINT8, ("size",), "1: one of the k best for certain; refined answers", False, since=3,
+                "certain", UINT8, ("size",), "1: certainly one of the k best; refined answers", False, since=3,
                 within=(0, 1)
             ),
             *_some_labels(since=2),
             _VERTICES,
-            Attribute("k", "int", "length of an answer; fewer where fewer vertices score", inside=(0, math.inf)),
+            Attribute("k", "int", "length of an answer; shorter if fewer vertices have a score", inside=(0, math.inf)),
             _ALPHA,
             Attribute("epsilon", "float", "relative error of Definition 1; absent for the truth", False, inside=(0, 1)),
             Attribute("method", "str", "how the answers were found"),
@@ -387,7 +408,8 @@ KINDS: dict[str, Kind] = {
             _GRAPH_DIGEST,
         ),
         _kind(
-            "campaign", 2, "campaigns of minimum-cost seeding, round by round; of a real one the state between rounds",
+            "campaign", 2,
+            "campaigns of minimum-cost seeding, round by round, or the state of a real campaign between rounds",
             Array(
                 "worlds", INT64, ("campaigns",), "number of each hidden world; -1: observed, not simulated",
                 within=(-1, math.inf)
@@ -395,28 +417,36 @@ KINDS: dict[str, Kind] = {
             Array("first_round", INT64, ("campaigns+1",), "first round of each campaign", ends="rounds"),
             Array("batch_begin", INT64, ("rounds+1",), "start of each round's seeds", ends="chosen"),
             Array("seeds", INT64, ("chosen",), "original ids, in order of choice", within=_COUNT),
-            Array("activated_begin", INT64, ("rounds+1",), "start of what each activated", ends="reached"),
+            Array(
+                "activated_begin", INT64, ("rounds+1",), "start of the vertices that each round activated",
+                ends="reached"
+            ),
             Array(
                 "activated", INT64, ("reached",), "original ids, ascending in a round; seeds included", within=_COUNT,
                 rises="activated_begin"
             ),
-            Array("cost", INT64, ("rounds",), "what the seeds of each round cost, in units", within=_COUNT),
+            Array("cost", INT64, ("rounds",), "cost of the seeds of each round, in units", within=_COUNT),
             Array(
                 "sets", INT64, ("rounds",), "mRR sets the seeds were chosen from; 0 in the end game",
                 within=(0, SAMPLE_IDS)
             ),
-            Array("covered", INT64, ("rounds",), "how many of these they hit", within=_COUNT),
-            Array("most", INT64, ("rounds",), "no seeds that cost as much hit more of them", within=(0, SAMPLE_IDS)),
+            Array("covered", INT64, ("rounds",), "number of these sets that the seeds hit", within=_COUNT),
             Array(
-                "hits", INT64, ("rounds",), "how many of the judging sets they hit; -1: there were none",
+                "most", INT64, ("rounds",), "upper bound on the sets that seeds of the same cost can hit",
+                within=(0, SAMPLE_IDS)
+            ),
+            Array(
+                "hits", INT64, ("rounds",), "number of judging sets that the seeds hit; -1: no judging sets",
                 within=(-1, math.inf)
             ),
-            Array("refused", INT64, ("rounds",), "batches that judging sets refused", within=(0, 1024)),
+            Array("refused", INT64, ("rounds",), "number of batches that the judging sets refused", within=(0, 1024)),
             Array(
-                "judged", INT64, ("rounds",), "ids of judging sets that had been used up before", within=(0, SAMPLE_IDS)
+                "judged", INT64, ("rounds",), "number of ids of judging sets that earlier rounds used",
+                within=(0, SAMPLE_IDS)
             ),
             Array(
-                "stops", ("int8",), ("rounds",), "why no more sets: 0 certified, 1 the cap, 2 end game", within=(0, 2)
+                "stops", ("int8",), ("rounds",),
+                "why the round drew no more sets: 0 certified, 1 at the limit, 2 end game", within=(0, 2)
             ),
             Array(
                 "prices", INT64, ("n",), "cost of each vertex, in units; costs from a file", False,
@@ -425,7 +455,7 @@ KINDS: dict[str, Kind] = {
             *_some_labels(since=3),
             _VERTICES,
             Attribute("eta", "int", "vertices to activate", inside=(0, math.inf)),
-            Attribute("batch", "int", "seeds of a round at most", inside=(0, math.inf)),
+            Attribute("batch", "int", "most seeds of a round", inside=(0, math.inf)),
             _CASCADE,
             Attribute("epsilon", "float", "accuracy of each round's choice", inside=(0, 1)),
             Attribute("update", "str", "coupled, paper or regenerate", allowed=("coupled", "paper", "regenerate")),
@@ -433,7 +463,7 @@ KINDS: dict[str, Kind] = {
             Attribute("certificate", "str", "fresh or paper", allowed=("fresh", "paper")),
             Attribute("lt_residual", "str", "renormalised or raw", allowed=("renormalised", "raw")),
             Attribute("costs", "str", "degree, uniform or file", allowed=("degree", "uniform", "file")),
-            Attribute("unit", "str", "what a cost of 1 means, as a decimal number"),
+            Attribute("unit", "str", "cost that one unit stands for, as a decimal number"),
             Attribute("pending", "bool", "whether the outcome of the last round is still unknown"),
             _GRAPH_DIGEST,
         ),
@@ -448,14 +478,16 @@ KINDS: dict[str, Kind] = {
                 rises="node_begin"
             ),
             Array("indptr", INT64, ("rows+1",), "row starts: edges of each node", ends="size"),
-            Array("indices", INT32, ("size",), "heads as places in the ego-network, ascending in a row", within=_COUNT),
+            Array(
+                "indices", INT32, ("size",), "heads as positions in the ego-network, ascending in a row", within=_COUNT
+            ),
             *_some_labels(since=2),
             _VERTICES,
             Attribute("count", "int", "number of ego-networks"),
             _GRAPH_DIGEST,
         ),
         _kind(
-            "diversity", 1, "the vertices of most social contexts, with these contexts",
+            "diversity", 1, "the vertices with the most social contexts, and these contexts",
             Array("vertices", INT64, ("t",), "original ids, by falling score, then by id"),
             Array("internal", INT32, ("t",), "the same vertices as internal ids", high="n"),
             Array("scores", INT32, ("t",), "number of contexts of each vertex"),
@@ -469,7 +501,8 @@ KINDS: dict[str, Kind] = {
             _GRAPH_DIGEST,
         ),
         _kind(
-            "contexts", 1, "the social contexts of every vertex for every k, and who has how many, by internal ids",
+            "contexts", 1,
+            "the social contexts of every vertex for every k, and the vertices by number of contexts; internal ids",
             Array("offsets", INT64, ("n+1",), "start of the neighbours of each vertex", ends="m"),
             *_lists("comp"),
             *_nested("core"),
@@ -477,7 +510,7 @@ KINDS: dict[str, Kind] = {
             *_nested("truss"),
             *_lists("truss"),
             _VERTICES,
-            Attribute("m", "int", "number of its edges, each in both directions"),
+            Attribute("m", "int", "number of edges of the graph, each in both directions"),
             _GRAPH_DIGEST,
         ),
         _kind(

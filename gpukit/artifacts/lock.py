@@ -24,10 +24,10 @@ _FLAGS = os.O_RDWR | portable.OPEN
 
 @contextmanager
 def only_writer(path: PathLike) -> Iterator[None]:
-    """Hold the lock on a file: other processes that use it cannot update the file meanwhile.
+    """Hold the lock on a file: meanwhile no other process that uses the lock can update the file.
 
-    The lock ends with the process, however it ends. A killed process leaves an empty hidden file; it locks nobody out,
-    and the next process removes it. Without flock it locks everybody out until a person removes it.
+    The lock ends with the process, however it ends. A killed process leaves the hidden file. With flock this file locks
+    nobody out, and the next process removes it. Without flock it locks everybody out until a person removes it.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def only_writer(path: PathLike) -> Iterator[None]:
         descriptor = _take(lock)
     except BlockingIOError:
         raise InputError(
-            f"another process works on {path}; wait until it is done, then see what is left to do"
+            f"another process works on {path}; wait until it is done, then check what remains to be done"
         ) from None
     except FileExistsError as error:
         raise InputError(
@@ -48,7 +48,7 @@ def only_writer(path: PathLike) -> Iterator[None]:
             f"does, remove {lock}"
         ) from None
     except OSError as error:
-        raise InputError(f"cannot lock {path} by a file {lock.name} beside it: {reason(error)}") from None
+        raise InputError(f"cannot lock {path} by a file {lock.name} next to it: {reason(error)}") from None
     try:
         yield
     finally:
@@ -57,7 +57,7 @@ def only_writer(path: PathLike) -> Iterator[None]:
 
 
 def _take(lock: Path) -> int:
-    """Return the descriptor of the lock file, created if missing, once this process holds it; raises OSError."""
+    """Lock the lock file, created if missing, and return its descriptor; raises OSError, also if it is locked."""
     while True:
         try:
             descriptor, new = os.open(lock, _FLAGS | os.O_CREAT | os.O_EXCL, 0o666), True
@@ -71,7 +71,7 @@ def _take(lock: Path) -> int:
             if os.path.samestat(os.lstat(lock), os.fstat(descriptor)):
                 return descriptor
         except FileNotFoundError:
-            pass  # like another file: the last holder removed this one between the two calls
+            pass  # as if it were another file: the last holder removed this one between the two calls
         except BaseException:
             os.close(descriptor)
             raise

@@ -29,7 +29,7 @@ ROWS = {
     "src_begin": "starts",
     "frequent_begin": "frequencies",
 }
-"""Arrays of row starts, and the arrays that the rows are in."""
+"""Arrays of row starts, and the arrays that hold the rows."""
 IDS = ("indices", "in_tails", "row_ends", "starts", "by_arrivals")
 """Arrays of vertex ids."""
 OF_VERTICES = ("walks", "arrivals", "by_arrivals", "in_prices")
@@ -44,7 +44,7 @@ def ready_path(index: Path) -> Path:
 
 
 def write_ready(path: Path, about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bool:
-    """Write arrays (C order) and the digests they belong to; return whether this was possible."""
+    """Write arrays (C order), and the digests of the graph and the index; return whether this was possible."""
     listed, start = {}, 0
     for name, array in arrays.items():
         listed[name] = [array.dtype.str, start, array.nbytes]
@@ -58,7 +58,7 @@ def write_ready(path: Path, about: Mapping[str, Any], arrays: Mapping[str, np.nd
                 file.write(b"\0" * (-file.tell() % _ALIGNED))
                 file.write(array.data)
     except InputError as error:
-        _log.info("opening will take as long the next time: %s", error)
+        _log.info("the next opening will take as long: %s", error)
         return False
     return True
 
@@ -79,7 +79,7 @@ def map_ready(path: Path, about: Mapping[str, Any], n: int) -> dict[str, np.ndar
     Returns
     -------
     dict of arrays, or None
-        None if the file is missing, belongs to other data, or is damaged.
+        None if the file is missing, has other digests, or is damaged.
     """
     try:
         with open(path, "rb") as file:
@@ -97,7 +97,7 @@ def map_ready(path: Path, about: Mapping[str, Any], n: int) -> dict[str, np.ndar
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, InputError) as error:
-        _log.warning("%s is damaged (%s), and made again", path, " ".join(str(error).split()))
+        _log.warning("%s is damaged (%s) and is made again", path, " ".join(str(error).split()))
         return None
 
 

@@ -45,7 +45,7 @@ class RRSets:
     own : uint64 array, shape (n,), or None
         If trivial sets are left out: the probability that no in-edge of a vertex is live, in units of 2^-63.
     gamma : int or None
-        If trivial sets are left out: the factor of the share of hit sets in the estimate, in units of 2^-63.
+        If trivial sets are left out: the estimate multiplies the share of hit sets by this factor, in units of 2^-63.
     kept_of : int or None
         If trivial sets are left out: the number of sample ids.
     weights : int64 array, shape (n,), or None
@@ -137,7 +137,7 @@ def read_rrsets(path: PathLike) -> RRSets:
 
 
 def _known(artifact: Artifact) -> dict[str, Any]:
-    """Return the fields that any artifact has in its header."""
+    """Return the fields that every artifact has in its header."""
     return {name: getattr(artifact, name) for name in ("seed", "params", "inputs")} | {"digest": artifact.payload}
 
 
@@ -168,7 +168,7 @@ class SeedSet:
     spread_estimate : float or None
         Expected number of vertices reached, from samples that were not used for the choice.
     selection_estimate : float or None
-        The same from the samples used for the choice, hence too high; given instead of ``spread_estimate``.
+        The same, from the samples used for the choice, so it is too high; given instead of ``spread_estimate``.
     rr_sets : int or None
         RR sets used, all collections together.
     guarantee : JSON value or None

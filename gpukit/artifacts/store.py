@@ -28,7 +28,8 @@ from gpukit.files import PathLike, missing, reason, replacing
 from gpukit.wording import spelled
 
 AT_ONCE = 64 << 20
-"""Up to this many bytes of arrays, checksums are tested first (about 45 ms); beyond it, concurrently with the work."""
+"""Up to this many bytes of arrays, checksums are tested before the work (about 45 ms); above it, concurrently with
+it."""
 
 MEANING = 4 << 20
 """Up to this many bytes of arrays, every reading also checks the meaning of the numbers (milliseconds)."""
@@ -37,7 +38,8 @@ TREE_FROM, PIECE = 64 << 20, 4 << 20
 """Least bytes of an array with a tree sum, and bytes of the pieces of the sum."""
 
 _PACKED = 1032
-"""Most bytes that one stored byte can expand to: the limit of deflate. LZ4, which gpukit writes, stays below 255."""
+"""Most bytes that one compressed byte can expand to: the limit of deflate. LZ4, which gpukit writes, stays below
+255."""
 
 _OBJECTS, _TEXTS = ("params", "inputs", "attributes", "checksums"), ("inputs", "checksums", "trees")
 """Root attributes that are JSON objects, and those whose values are texts."""
@@ -162,8 +164,8 @@ def put(
     filters = _compression() if compress else {}
     with replacing(path) as temporary:
         _reserve(temporary, root, artifact.arrays)
-        # HDF5 places data differently in a Python file object than in a file that it opens itself. The file is not in a
-        # `with`: after an interrupt HDF5 may write to it once more when it releases it.
+        # HDF5 places data differently in a Python file object than in a file that it opens itself. There is no `with`,
+        # because after an interrupt HDF5 may write to the file once more when it releases the object.
         target = open(temporary, "w+b")  # noqa: SIM115
         with h5py.File(target, "w", libver=_LIBVER) as file:
             for key, value in root.items():
@@ -263,9 +265,7 @@ def _check_file(path: PathLike) -> None:
     written = "an artifact written by gpukit is needed"
     try:
         # Opening a pipe would never end.
-        need(
-            stat.S_ISREG(os.stat(path).st_mode), f"{path} is a folder, or another thing than a regular file; {written}"
-        )
+        need(stat.S_ISREG(os.stat(path).st_mode), f"{path} is no regular file; {written}")
         with open(path, "rb") as stream:
             start = stream.read(len(SIGNATURE))
     except FileNotFoundError:
@@ -279,13 +279,13 @@ def _check_file(path: PathLike) -> None:
 def _datasets(path: PathLike, file: h5py.File) -> dict[str, h5py.Dataset]:
     """Return the datasets of a file by path, sorted; raises InputError if one lies outside the file.
 
-    A dataset is refused if it claims more bytes than any filter could unpack: it would take memory without having data.
+    A dataset is refused if it claims more bytes than any filter could unpack: it would use memory without holding data.
     """
     found: dict[str, h5py.Dataset] = {}
     file.visititems(lambda name, item: found.update({name: item} if isinstance(item, h5py.Dataset) else {}))
     for name, item in found.items():
         inside = not (item.external or item.is_virtual) and item.nbytes <= _PACKED * item.id.get_storage_size()
-        line = f"{name} lies outside the file, or that holds less than the {item.nbytes} bytes that it claims"
+        line = f"{name} lies outside the file, or has fewer than the {item.nbytes} bytes that it claims"
         need(inside, f"{path}: {line}; make or copy it again")
     return dict(sorted(found.items()))
 
@@ -300,7 +300,7 @@ def _header(path: PathLike, file: h5py.File, kind_name: str | None) -> Header:
     need(whole, f"{path} is damaged (the checksum of its root attributes is wrong); make or copy it again")
     kind, this = KINDS.get(name), f"gpukit {__version__}"
     if kind is None:
-        raise InputError(f"{path} holds the unknown kind {name!r}; {this} knows {', '.join(sorted(KINDS))}")
+        raise InputError(f"{path} has the unknown kind {name!r}; {this} knows {', '.join(sorted(KINDS))}")
     known = f"{this} reads layouts up to {kind.newest}; update gpukit"
     need(1 <= version <= kind.newest, f"{path} has layout {version} of kind {name}; {known}")
     need(kind_name in (None, name), f"{path} is of kind {name}, but {kind_name} is needed here")
@@ -309,7 +309,7 @@ def _header(path: PathLike, file: h5py.File, kind_name: str | None) -> Header:
         seed = int(attrs.get("gpukit_seed", 0))
         objects = all(isinstance(found, dict) for found in said.values())
         if not (objects and all(isinstance(text, str) for one in _TEXTS for text in said[one].values())):
-            raise ValueError(f"of {', '.join(said)} one is no JSON object, or no texts are in it")
+            raise ValueError(f"one of {', '.join(said)} is no JSON object, or its values are no texts")
         if not 0 <= seed < 1 << 64:
             raise ValueError(f"seed {seed}")
         producer, payload = str(attrs["gpukit_producer"]), str(attrs["gpukit_payload_sha256"])

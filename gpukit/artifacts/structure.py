@@ -28,7 +28,7 @@ def need(condition: object, line: str) -> None:
 
 
 def need_none(found: np.ndarray, line: str) -> None:
-    """Raise InputError if anything was found; the first item replaces ``{}`` in the line."""
+    """Raise InputError if any item was found; the first one replaces ``{}`` in the line."""
     if len(found):
         raise InputError(line.format(found[0]))
 
@@ -93,12 +93,12 @@ def check_arrays(kind: Kind, shapes: Shapes, attributes: Mapping[str, Any], wher
         found = kind.array(path)
         for into in (found.ends, found.high) if found else ():
             there = into is None or into in lengths
-            need(there, f"{where}dataset {path} is there without what it points into ({into})")
+            need(there, f"{where}dataset {path} needs the dataset that it refers to ({into})")
     return lengths
 
 
 def rows_ascend(starts: np.ndarray, values: np.ndarray, what: str) -> None:
-    """Check that values rise strictly within each row; raises InputError that names the first other row."""
+    """Check that values rise strictly within each row; raises InputError that names the first row where they do not."""
     falls = values[1:] <= values[:-1]
     falls[starts[(starts > 0) & (starts < len(values))] - 1] = False
     if falls.any():
@@ -108,7 +108,7 @@ def rows_ascend(starts: np.ndarray, values: np.ndarray, what: str) -> None:
 
 
 def check_values(kind: Kind, artifact: Artifact, lengths: Mapping[str, int]) -> None:
-    """Check that row starts and bounded values stay within their arrays, and that attributes have allowed values.
+    """Check that row starts and indices stay within the arrays they refer to, and that attributes have allowed values.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def check_values(kind: Kind, artifact: Artifact, lengths: Mapping[str, int]) -> 
         if row.ends:
             end = lengths[row.ends]
             rises = array[0] == 0 and array[-1] == end and not np.any(array[1:] < array[:-1])
-            need(rises, f"dataset {path} must rise from 0 to {end} ({row.ends}) without a fall")
+            need(rises, f"dataset {path} must rise from 0 to {end} ({row.ends}) and never fall")
         within = (0, lengths[row.high] - 1) if row.high else row.within
         if within and array.size:
             low, high = within

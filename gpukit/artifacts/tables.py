@@ -177,7 +177,7 @@ def _of_rows(names: str, rows: list[tuple[Any, ...]]) -> Columns:
 
 
 def _campaign(artifact: Artifact, names: _Names) -> Table:
-    """Return a row per seed of a round, in order of choice, followed by a row per other vertex that it activated."""
+    """Return, for each round, a row per seed in order of choice, then a row per other vertex that it activated."""
     arrays, rows = artifact.arrays, []
     costs = (arrays["cost"] * float(artifact.attributes["unit"])).round(9).tolist()  # 1.85, not 1.8499999999999999
     batches = np.split(arrays["seeds"], arrays["batch_begin"][1:-1])
@@ -262,7 +262,7 @@ def _irw(artifact: Artifact, names: _Names) -> Table:
 
 
 def _rrsets(artifact: Artifact, _: _Names) -> Table:
-    """Return the members of all sets; sets are named by sample ids, or numbered from 0 if trivial ones are left out."""
+    """Return the members of all sets. Sets are named by sample ids, or numbered from 0 if trivial sets are left out."""
     arrays, a = artifact.arrays, artifact.attributes
     n, offsets, members = a["n"], arrays["offsets"], arrays["members"]
     base = 0 if "own" in arrays else a["first"]

@@ -14,9 +14,9 @@ def test_what_is_saved_replaces_its_own_kind_alone(tmp_path: Path) -> None:
     table, other = tmp_path / "table.h5", tmp_path / "other.h5"
     table.write_text("mine\n")
     gk.influence_maximization(graph, k=1).save(other)
-    for path, found in ((table, "is no artifact"), (other, "an artifact of kind seeds")):
+    for path, found in ((table, "is no artifact"), (other, "is an artifact of kind seeds")):
         before = path.read_bytes()
-        line = f"{path} is there, and {found}, where this writes one of kind graph; name another file, or "
+        line = f"{path} exists, and {found}, but this writes one of kind graph; name another file, or "
         with pytest.raises(UsageError, match=f"^{re.escape(line)}replace it with force=True$"):
             graph.save(path)
         assert path.read_bytes() == before

@@ -134,12 +134,12 @@ def test_batches_of_another_run_are_left_alone(run, good, folder, monkeypatch):
     (folder / "x.parquet.batches").mkdir()
     (folder / "x.parquet.batches" / "mine.txt").write_text("mine")
     code, _, err = run(*ALL, "--out", "x.parquet")
-    assert code == 2 and "holds other things than batches" in err and (folder / "x.parquet.batches/mine.txt").exists()
+    assert code == 2 and "contains other files than batches" in err and (folder / "x.parquet.batches/mine.txt").exists()
     with monkeypatch.context() as patched, pytest.raises(OSError):
         patched.setattr(batches.Batches, "join", lambda *_: (_ for _ in ()).throw(OSError("full")))
         opened().write_all("y.parquet", 4)
     code, _, err = run(*ALL, "--out", "y.parquet")
-    assert code == 2 and "holds batches of another run (k 4, not 5)" in err and "Traceback" not in err
+    assert code == 2 and "contains batches of another run (k 4, not 5)" in err and "Traceback" not in err
     (folder / "y.parquet.batches" / "00000003.parquet").write_bytes(b"PAR1 and no more")
     code, _, err = run(*ALL[:-1], 4, "--out", "y.parquet")
     assert code == 3 and "00000003.parquet is damaged; remove it" in err

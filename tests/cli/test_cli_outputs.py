@@ -155,7 +155,7 @@ def test_no_command_replaces_a_file_of_another_kind(run, tmp_path, words, comman
             given = {one: tmp_path / one for one in outputs} | {output: target}
             code, out, err = run(*complete(words, command, given))
             assert (code, out) == (2, "") and err.count("\n") == 1, err
-            assert f"error: {target} is there, and " in err and "replace it with --force" in err
+            assert f"error: {target} exists, and " in err and "replace it with --force" in err
             assert target.read_bytes() == content
 
 
@@ -171,7 +171,7 @@ def test_a_kind_is_told_by_what_commands_write(good, run, tmp_path):
     other = tmp_path / "other.h5"
     other.write_bytes(bytes_before)
     code, _, err = run(*words, other)
-    assert code == 2 and "an artifact of kind graph, where this command writes one of kind seeds" in err
+    assert code == 2 and "is an artifact of kind graph, but this command writes one of kind seeds" in err
     assert other.read_bytes() == bytes_before
     good(*words, other, "--force")
     assert other.read_bytes() == seeds.read_bytes()

@@ -172,10 +172,10 @@ def test_wrong_datasets(graph_file: Path, name: str, value: np.ndarray | None, w
     [
         ("indices_1", np.array([1, 3, 0], np.int32), "holds 3; 0 to 2 is allowed"),
         ("indices_1", np.array([1, -1, 0], np.int32), "holds -1"),
-        ("pointers_to_1", np.array([0, 2, 1, 3]), "without a fall"),
+        ("pointers_to_1", np.array([0, 2, 1, 3]), "and never fall"),
         ("pointers_to_1", np.array([1, 2, 3, 3]), "from 0 to 3"),
-        ("pointers_to_1", np.array([0, 2, 3, 2]), "without a fall"),
-        ("transpose/pointers_to_1", np.array([0, 4, 2, 3]), "without a fall"),
+        ("pointers_to_1", np.array([0, 2, 3, 2]), "and never fall"),
+        ("transpose/pointers_to_1", np.array([0, 4, 2, 3]), "and never fall"),
         ("transpose/indices_1", None, "differ in having indices_1"),
         ("indices_1", np.array([2, 1, 0], np.int32), "indices_1 of row 0 do not ascend"),
     ],
@@ -262,11 +262,11 @@ def test_verify_finds_untrue_rrsets(tmp_path: Path, change: dict, word: str) -> 
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        ({"gamma": 1}, "gamma is not what own and the weights give"),
+        ({"gamma": 1}, "gamma does not fit own and the weights"),
         ({"gamma": 0}, "gamma is 0, but there are sets"),
-        ({"weights": None}, "gamma is not what"),
+        ({"weights": None}, "gamma does not fit"),
         ({"own": np.array([0, 0, (1 << 63) + 1], np.uint64)}, "own holds 9223372036854775809"),
-        ({"weights": np.array([1, 0, 2])}, "gamma is not what"),
+        ({"weights": np.array([1, 0, 2])}, "gamma does not fit"),
         ({"weights": np.array([1, -1, 2])}, "weights holds -1"),
         ({"weights": np.zeros(3, np.int64)}, "the sum of the weights"),
         ({"kept_of": 0}, "more sets than sample ids"),

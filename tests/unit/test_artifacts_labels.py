@@ -111,7 +111,7 @@ def test_seeds_carry_the_labels_of_their_vertices(tmp_path):
 @pytest.mark.parametrize(
     ("arrays", "expected"),
     [
-        ({"labels/vertices": [1], "names": ["Zoë"]}, "seeds holds a vertex without a label"),
+        ({"labels/vertices": [1], "names": ["Zoë"]}, "seeds contains a vertex without a label"),
         ({"labels/vertices": [4, 1], "names": ["a", "b"]}, "labels/vertices of row 0 do not ascend"),
         ({"labels/vertices": [1, 6], "names": ["a", "b"]}, "labels/vertices holds 6"),
         ({"labels/vertices": [1, 4], "names": ["b", "a"]}, "labels must ascend"),

@@ -46,7 +46,7 @@ def test_wrong_thresholds_are_found_by_verify_and_when_used(tmp_path: Path, make
     tables = {name: table.copy() for name, table in build_tables(graph).items()}
     tables["thresholds"] = np.append(tables["thresholds"], np.uint64(7))
     artifacts.write_graph(path, graph, tables)
-    refused(path, "tables/thresholds is not what the graph gives")
+    refused(path, "tables/thresholds does not fit the graph")
     refused(path, "tables/thresholds", lambda p: artifacts.read_graph_file(p, tables=True))
     artifacts.read_graph(path)  # which does without them
 
@@ -152,7 +152,7 @@ def test_arrays_that_do_not_fit_into_the_memory(file: Path, monkeypatch: pytest.
 
 def test_a_pipe_is_no_artifact(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    refused(tmp_path / "pipe", "another thing than a regular file")
+    refused(tmp_path / "pipe", "is no regular file")
 
 
 # --- what verify did not see ------------------------------------------------------------------------------------------
