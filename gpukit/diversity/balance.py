@@ -40,7 +40,7 @@ def features(model: str, full: bool, degrees: np.ndarray, edges: np.ndarray) -> 
 
 
 def sample(count: int, fraction: float) -> list[np.ndarray]:
-    """Return evenly spaced places in the order of cost, in groups of adjacent places.
+    """Return evenly spaced positions in the order of cost, in groups of adjacent positions.
 
     Parameters
     ----------

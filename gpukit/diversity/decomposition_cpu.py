@@ -8,7 +8,7 @@ from gpukit.diversity.bounds import TRUSS, least_size
 from gpukit.diversity.contexts_cpu import last_common, shorter_first
 
 ALL = 0x7FFFFFFF
-"""A ``k_max`` above every trussness."""
+"""A value of ``k_max`` above every trussness."""
 
 
 @njit
@@ -100,7 +100,7 @@ def peel_edges(size, count, edges, support, stack, trussness, k_max):
     trussness : int32 array, shape (count,)
         The result.
     k_max : int
-        Edges of this truss are not decomposed further.
+        Edges of the ``k_max``-truss are not decomposed further.
     """
     start, place = fill_buckets(count, support, stack)
     other, edge_of = edges.other, edges.edge_of

@@ -37,7 +37,7 @@ class Forest(NamedTuple):
     """Working space of one thread for joining neighbours: int32 arrays, indexed by place in the row of a vertex."""
 
     place: np.ndarray  # place of each local vertex
-    root: np.ndarray  # a lower member of the component, or itself; following it leads to the lowest
+    root: np.ndarray  # a lower member of the component, or the member itself; the chain leads to the lowest
     parent: np.ndarray  # the root that it was joined to
     link: np.ndarray  # the k of the joining edge; 0 for a root
     following: np.ndarray  # next in the order of the component, or -1

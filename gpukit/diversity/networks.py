@@ -1,4 +1,4 @@
-"""Makes a network on the chosen device."""
+"""Make a network on the chosen device."""
 
 from gpukit.device.select import Device
 from gpukit.diversity.problem import Scorer

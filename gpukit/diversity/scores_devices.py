@@ -177,5 +177,5 @@ class MultiCudaNetwork:
         return first(first.gather, self._parts[1:])
 
     def _prepare(self, first: _Part, vertices: np.ndarray) -> None:
-        """Divide vertices into the tasks of the first part, which the others follow."""
+        """Divide vertices into the tasks of the first GPU, which the other GPUs share."""
         first.prepare(vertices)

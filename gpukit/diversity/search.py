@@ -28,7 +28,7 @@ def search(
     Parameters
     ----------
     network : Scorer
-        Of an undirected graph, see :func:`gpukit.diversity.scores.build_network`.
+        The network of an undirected graph, see :func:`gpukit.diversity.scores.build_network`.
     params : Params
     t : int
         Length of the answer, 1 to n.
@@ -66,9 +66,9 @@ def search(
 def ego_trussness(network: Scorer, trussness: int) -> int:
     """Return the largest trussness of an edge in an ego-network; 0 if no ego-network has an edge.
 
-    A k-truss in the ego-network of v is, with v, a (k + 1)-truss of the graph: each of its edges gains the triangle
-    with v, and an edge from v to a member lies in one triangle per neighbour of that member, so in at least k - 1. So
-    the search starts from the graph's own trussness minus 1 and decreases k.
+    A k-truss in the ego-network of v forms, together with v, a (k + 1)-truss of the graph. Each of its edges gains the
+    triangle with v. An edge from v to a member lies in one triangle per neighbour of that member, so in at least k - 1.
+    Therefore the search starts from the largest trussness of the graph minus 1, and decreases k.
 
     Parameters
     ----------

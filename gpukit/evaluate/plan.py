@@ -36,7 +36,7 @@ class LtEdges(NamedTuple):
         As in :class:`IcEdges`.
     weights : uint32 array, shape (m,) or (0,)
     scales : int64 array, shape (n,)
-        Weight of each edge, minus one, and the scale of each vertex, by which the weights of its in-edges are divided
+        Weight of each edge, minus one; and the scale of each vertex, by which the weights of its in-edges are divided
         (:func:`gpukit.evaluate.rule.lt_weights`).
     """
 

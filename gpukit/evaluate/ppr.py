@@ -20,14 +20,14 @@ TOLERANCE = 1e-10
 """Mass of a walk distribution that the power method may leave undistributed."""
 
 LEFT = 1e-14
-"""Remaining mass below which rounding hides any order."""
+"""Remaining mass below which rounding errors are larger than the differences between values."""
 
 TIE = 1e-9
 BLOCK = 16
 """Sources whose vectors advance together."""
 
 ROOM = 8 << 30
-"""Most bytes of blocks that advance concurrently; a single block takes what it needs."""
+"""Most bytes of blocks that advance concurrently; a single block may need more."""
 
 
 @dataclass(frozen=True)
@@ -294,7 +294,7 @@ class _Judged(NamedTuple):
 
 
 def _judge_one(truth: np.ndarray, best: np.ndarray, answers: Answers, q: int) -> _Judged:
-    """Compare the answer to one query with its truth; ``best`` has the min(k, reachable) largest values of it."""
+    """Compare the answer to one query with the truth; ``best`` has the min(k, reachable) largest true values."""
     part = slice(answers.offsets[q], answers.offsets[q + 1])
     k, epsilon = answers.k, answers.epsilon
     found, estimate = answers.nodes[part][:k].astype(np.int64), answers.scores[part][:k]

@@ -195,7 +195,7 @@ def lt_runs(edges, stages, seed, tag, first, visited, left, values):
                     for j in range(size):
                         v = touched[low + j]
                         left[v] = lt_quota(draws[0, j], draws[1, j], scales[v])
-                # The weights arrive; a head that lacks nothing more activates.
+                # Subtract the weights; a head whose threshold is reached activates.
                 for k in range(old_head, head):
                     u = queue[k]
                     for j in range(indptr[u], indptr[u + 1]):

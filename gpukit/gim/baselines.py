@@ -18,16 +18,16 @@ from gpukit.graph.probabilities import ONE, head_probabilities, threshold
 from gpukit.worlds.highest import highest, limit_of
 
 TAKEN = np.iinfo(np.int64).min
-"""The key of a vertex that cannot be chosen, or not again."""
+"""The key of a vertex that is excluded or already chosen."""
 
 NOTHING = np.zeros(0, np.uint32)
 
 NO_COUNTS = np.zeros(0, np.int64)
-"""Weights of vertices if each counts for 1."""
+"""An empty array of weights: each vertex counts for 1."""
 
 FEW, PER_SEED = 4096, 16
-"""Initial number of vertices among which seeds are searched, and such vertices per seed; few neighbours of hubs are
-ever seeds."""
+"""Initial size of the pool in which seeds are searched, and its vertices per seed. Few neighbours of hubs become
+seeds."""
 
 MANY = 1 << 20
 """Least number of edges for which threads pay off."""
@@ -37,7 +37,7 @@ MASS_BITS = 31
 
 
 def simple_rules(problem: Problem) -> list[tuple[str, np.ndarray]]:
-    """Return seeds by simple rules: a run compares its choice with them, at little cost.
+    """Return seeds by simple rules, with which a run compares its own choice at little cost.
 
     Parameters
     ----------

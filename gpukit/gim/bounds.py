@@ -1,4 +1,4 @@
-"""How many RR sets are enough, and what they prove: OPIM-C and IMM, in decimal arithmetic.
+"""Numbers of RR sets that are enough, and bounds from RR sets: OPIM-C and IMM, in decimal arithmetic.
 
 ``decimal`` rounds alike everywhere, so sizes and certificates do not depend on the C library of the host. Symbols: W is
 the mass (n, or the sum of the root weights), L a lower bound on the optimum, ρ the approximation ratio of greedy
@@ -23,8 +23,8 @@ ROUNDS_RATIO = Decimal("0.5")
 """ρ under a partition matroid (several rounds)."""
 
 JUDGED = 6
-"""Most candidates for an answer: the choices of two collections, the same with their sentinel exchanged, and those of
-degree and degree discount."""
+"""Most candidates for an answer: the choices of two collections, these choices with their sentinel exchanged, and the
+choices of degree and degree discount."""
 
 BUDGET_RATIO = CONTEXT.divide(GREEDY_RATIO, Decimal(2))
 """ρ of the better of ratio greedy and best single element under a budget: (1 - 1/e)/2."""
@@ -163,7 +163,7 @@ def opim_lower(covered: int, sets: int, gamma: Decimal, a: Decimal, bonus: Decim
     a : Decimal
         The bound fails with probability exp(-a).
     bonus : Decimal
-        Worth of the seeds known without any set.
+        The part of the seeds' worth that is known without sets.
     least : int
         Spread of the seeds themselves, without their neighbours.
     """
@@ -174,8 +174,8 @@ def opim_lower(covered: int, sets: int, gamma: Decimal, a: Decimal, bonus: Decim
 def opim_upper(worth: Decimal, sets: int, gamma: Decimal, a: Decimal, bonus: Decimal, mass: int) -> Decimal:
     """Return an upper bound on the optimum; it fails with the same probability as :func:`opim_lower`.
 
-    Any choice is worth at most ``worth`` sets: those it hits, plus its worth known without sets. The latter is at least
-    ``bonus``. The bound is larger for a smaller ``bonus`` (docs/gim.md).
+    Any choice is worth at most ``worth`` sets: the sets that it hits, plus the part of its worth that is known without
+    sets. That part is at least ``bonus``. The bound is larger for a smaller ``bonus`` (docs/gim.md).
     """
     with localcontext(CONTEXT):
         hits = max(Decimal(0), worth - bonus * sets / gamma)
@@ -220,11 +220,11 @@ class ImmPlan:
 
     @property
     def pilot(self) -> int:
-        """Number of sets from which a level is guessed: an eighth of the sets that the top level needs."""
+        """Number of sets used to guess a level: an eighth of the sets that the top level needs."""
         return -(-self.proof(self.top) // 8)
 
     def guess(self, covered: int, sets: int) -> int:
-        """Return the level of W·F(S)/(1 + ε')²: a proof needs one of the factors, the other is a margin for chance."""
+        """Return the level of W·F(S)/(1 + ε')²: a proof needs one factor 1 + ε', the other is a margin for chance."""
         with localcontext(CONTEXT):
             aim = self.lower(covered, sets) / (1 + _SQRT2 * self.epsilon)
             return max(grid_floor(max(aim, Decimal(1))), self.bottom)

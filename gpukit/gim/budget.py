@@ -47,7 +47,8 @@ def choose(
     Returns
     -------
     seeds : int32 array, gains : int64 array
-        Seeds in order of choice, and the sets each newly covers; vertices without further value are not bought.
+        Seeds in order of choice, and the number of sets that each newly covers; vertices without further value are not
+        bought.
     worth_upper : int
         Upper bound on the worth of any allowed set: the least, over greedy prefixes S_i that hold the forced vertices,
         of the worth of S_i + the fractional knapsack of the marginal values given S_i.

@@ -1,4 +1,4 @@
-"""IMM: prove a lower bound on the optimum, and choose from the number of sets that it implies."""
+"""IMM: prove a lower bound on the optimum, and choose seeds from the number of sets that this bound requires."""
 
 from collections.abc import Callable
 

@@ -13,19 +13,19 @@ from gpukit.graph.csr import Graph
 from gpukit.worlds.reverse import NEVER, Ending
 
 FIRST = 3 << 46
-"""First sample id of the sets that judge."""
+"""First sample id of the judging sets."""
 
 APART = 1 << 40
 """Ids between the parts that are drawn one after the other; a part replaces the one before."""
 
 PARTS = (1, 2)
-"""Numbers of parts that may judge; each part has as many sets as a half that chose."""
+"""Possible numbers of judging parts; each part has as many sets as one of the collections that chose."""
 
 ACCURATE = 0.005
 """Standard error, as a share of the estimate, at which no more sets are drawn."""
 
 ADDED = 4
-"""Added to the variance of a number of hits, whose sample estimate is 0 if none or all are hit."""
+"""Added to the variance of a number of hits; the sample variance is 0 if no set or every set is hit."""
 
 
 class Candidate(NamedTuple):
@@ -43,9 +43,9 @@ class Verdict(NamedTuple):
     best : int
         The candidate of the largest spread; the first one among equals.
     sets : int
-        Number of sets that judged.
+        Number of judging sets.
     hits : list of int
-        Number of them that each candidate hits.
+        Number of judging sets that each candidate hits.
     spreads : list of float
         Estimated spread of each.
     gains : int64 array or None
@@ -95,7 +95,7 @@ def judge(problem: Problem, candidates: Sequence[Candidate], another: Another, s
 
 
 def _met_by_all(graph: Graph, candidates: Sequence[Candidate]) -> Ending:
-    """Return the rule that ends a set once all candidates hit it, mostly at a seed that all of them have."""
+    """Return the rule that ends a set once all candidates hit it, usually at a seed that they have in common."""
     seeds, times = np.unique(np.concatenate([one.seeds for one in candidates]), return_counts=True)
     marks = orders(graph, seeds[times == len(candidates)])
     for i, one in enumerate(candidates):
@@ -106,9 +106,10 @@ def _met_by_all(graph: Graph, candidates: Sequence[Candidate]) -> Ending:
 def standard_error(gamma: Decimal | int, hits: int, sets: int, added: int = ADDED) -> float:
     """Return the standard error of Γ times the share of sets hit.
 
-    By the sample alone (``added`` = 0) it is 0 if none or all are hit, and too small near there. With the default, two
-    standard errors on either side contain the expected share in at least 95 % of the samples, whatever that share and
-    the number of sets (by enumeration of the binomial distributions of up to 3,000 sets).
+    From the sample alone (``added`` = 0) it is 0 if no set or every set is hit, and too small if nearly none or nearly
+    all are. With the default, two standard errors on either side contain the expected share in at least 95 % of the
+    samples, whatever that share and the number of sets (by enumeration of the binomial distributions of up to 3,000
+    sets).
     """
     share = hits / sets
     return float(gamma) * sqrt((share * (1 - share) + added / sets) / sets)

@@ -86,8 +86,8 @@ class Known:
     def in_units(self, sets: int) -> Bonus | None:
         """Return the known worths in units of ``sets`` sets, rounded up; None if nothing is known.
 
-        A set has as many units, a power of two up to FINEST, as keep all values below 2**30; or one if even that is too
-        many.
+        The number of units per set is a power of two up to FINEST, the largest that keeps all values below 2**30; or 1
+        if even that is too large.
         """
         if self.singleton is None:
             return None

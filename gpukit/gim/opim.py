@@ -17,7 +17,7 @@ LOOSE = Decimal("1.12")
 """A guess of the bound on the best coverage, as a multiple of the seeds' own coverage."""
 
 CLEAR = 100
-"""Seeds are chosen without any set if all that sets could add is less than one part in CLEAR of what is known."""
+"""Seeds are chosen without sets if sets could add less than 1/CLEAR of the known worth."""
 
 Progress = Callable[[int, int], object]
 """A function that receives the numbers of sets drawn and sets wanted."""
@@ -30,7 +30,7 @@ def extend_both(first: Collection, second: Collection, size: int, progress: Prog
 
 
 def without_sets(problem: Problem) -> tuple[Choice, Decimal, list[Step]] | None:
-    """Choose by the worth known without any set; return the choice with its guarantee, or None if it is not clear.
+    """Choose by the worth that is known without sets; return the choice and its guarantee, or None if it is not clear.
 
     All sets together are worth at most Γ. So the seeds reach at least their known spread, and the optimum is at most Γ
     above the largest known spread of any choice.

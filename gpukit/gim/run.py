@@ -158,7 +158,7 @@ def _plain_result(problem: Problem, found: tuple[Choice, int, Decimal, bool, lis
 
 
 def _judged_result(problem: Problem, found: Certified) -> Result:
-    """Return the result of a choice that was judged on fresh sets."""
+    """Return the result for a choice that was judged on fresh sets."""
     verdict = found.verdict
     result = _result(
         problem, found.choice, verdict.hits[verdict.best], verdict.sets, found.drawn, float(found.ratio),

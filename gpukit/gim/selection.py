@@ -20,13 +20,13 @@ class Choice:
     seeds : int32 array, shape (s,)
         Elements ``round * n + v`` in order of choice.
     gains : int64 array, shape (s,)
-        Number of sets each newly covered.
+        Number of sets that each seed newly covered.
     worth : Decimal
         Worth of the seeds, in sets: the sets they cover, plus their worth known without sets.
     worth_upper : Decimal or None
         Upper bound Λ₁ᵘ on the worth of any allowed choice, if requested.
     unit : int
-        Number of units per set to which known worths were rounded up.
+        Number of units per set; known worths were rounded up to these units.
     hit : int or None
         Number of sets of the judging collection that the seeds cover.
     sets : int

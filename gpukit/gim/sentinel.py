@@ -1,4 +1,4 @@
-"""High influence: if sets hold a large part of the graph, they end at a vertex that is chosen first.
+"""Sentinels for high influence: sets that would hold a large part of the graph end early, at a seed chosen beforehand.
 
 A set that contains a seed is hit, whatever its other members. With one *sentinel* chosen beforehand, nearly all large
 sets end after a few steps. The greedy choice, its certificate and its optimism are those of complete sets with that
@@ -21,27 +21,27 @@ from gpukit.worlds.collection import Collection, Query
 from gpukit.worlds.reverse import NEVER, ORDER_BIT, Ending
 
 PILOT_FIRST, SWAP_FIRST, GAINS_FIRST = (3 << 46) + (1 << 45), (3 << 46) + (2 << 43), (3 << 46) + (1 << 43)
-"""First sample ids of the sets of the pilot, of the exchange, and of those that measure the gain of each seed."""
+"""First sample ids of three kinds of sets: for the pilot, for the exchange, and to measure the gain of each seed."""
 
 PILOT_SETS, LARGE_SETS = 64, 4
-"""Sets of the pilot, and the number of large ones among them from which a sentinel is used."""
+"""Number of the pilot's sets, and the least number of large ones among them for which a sentinel is used."""
 
 LARGE = (256, 1024)
-"""A set is large if it has more than 1/64 of the vertices, but the limit is at least 256 and at most 1,024: shorter
-sets are cheap."""
+"""A set is large if it has more than 1/64 of the vertices. This limit is at least 256, because shorter sets are cheap,
+and at most 1,024."""
 
 TRIES = 4
 """Number of vertices that are tried as the sentinel, those of the largest expected degree."""
 
 MET = 3, 4
-"""A sentinel must hit at least three quarters as many of the pilot's sets as there are large ones."""
+"""A sentinel must hit at least three quarters of the number of large sets among the pilot's sets."""
 
 DEGREES = 16, 64
 """Bounds between classes of in-degree, as multiples of the mean degree."""
 
 WORTHWHILE = Decimal("0.001")
 """A sentinel is exchanged if that adds more than this share of the spread. Sets that end at other vertices cost more.
-The sets that decide on the exchange cost most, because large ones may meet none of the other seeds."""
+The sets that decide on the exchange cost most, because large sets may contain none of the other seeds."""
 
 
 class Another(Protocol):
@@ -62,7 +62,7 @@ def find(problem: Problem, another: Another) -> int | None:
 
     Notes
     -----
-    The cost is 64 sets of up to 1,024 members. Each vertex tried costs the same sets, until they meet it.
+    The cost is 64 sets of up to 1,024 members. Each vertex tried costs the same sets again, drawn until they reach it.
     """
     params, n = problem.params, problem.graph.n
     asked = params.sentinels == "auto" and params.bound == "opim" and params.model == "ic" and params.rounds == 1
@@ -110,7 +110,7 @@ def orders(graph: Graph, vertices: list[int] | np.ndarray) -> np.ndarray:
 
 
 def has_rivals(problem: Problem, choice: Choice) -> bool:
-    """Return whether another vertex instead of the sentinel can be worthwhile, by the sets that chose the seeds.
+    """Return whether exchanging the sentinel can pay off, judged by the sets from which the seeds were chosen.
 
     With S the seeds and s the sentinel, f(S∖{s} ∪ {v}) − f(S) ≤ f(S ∪ {v}) − f(S). The right side is at most the gain
     of the last seed, because each seed had the largest gain when it was chosen.
@@ -121,7 +121,7 @@ def has_rivals(problem: Problem, choice: Choice) -> bool:
 
 
 def exchange(problem: Problem, seeds: np.ndarray, another: Another, size: int) -> np.ndarray | None:
-    """Return seeds with another vertex instead of the sentinel; None if no vertex is better by more than noise.
+    """Return seeds with another vertex instead of the sentinel; None if no vertex is better by more than the noise.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def exchange(problem: Problem, seeds: np.ndarray, another: Another, size: int) -
     another : callable
         Returns an empty collection that begins at a sample id.
     size : int
-        Number of sets to draw. They end at the other seeds and had no part in their choice.
+        Number of sets to draw. They end at the other seeds, and were not used to choose these.
 
     Returns
     -------

@@ -75,7 +75,7 @@ def join(shards: Sequence[Shard]) -> Sets:
 
 
 def separate(chosen: Sequence[Shard], judging: Sequence[Shard]) -> None:
-    """Check that shards can judge seeds chosen from other shards: drawn alike, and without a common sample id.
+    """Check that shards can judge seeds chosen from other shards: they were drawn alike and share no sample id.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """OPIM-C that continues until its choice is stable: two halves choose, and each estimates the other's choice.
 
 A certificate bounds the loss against the optimum, and is weak if probabilities are small. With few sets, greedy
-selection fits noise. The amount of such fit, the *optimism*, is measured on the other half. docs/gim.md says what is
-proved.
+selection fits noise. The amount of such fit, the *optimism*, is measured on the other half. docs/gim.md states the
+guarantee and its proof.
 """
 
 from dataclasses import replace
@@ -21,7 +21,7 @@ from gpukit.gim.sentinel import Another, exchange, gains, has_rivals
 from gpukit.worlds.collection import Collection
 
 START, START_EARLY = 1024, 512
-"""Sets of a half at the first size that is tried, unless sets are very large; and if sets end at a sentinel."""
+"""Sets of each half at the first size: normally, and if sets end at a sentinel. Very large sets begin with fewer."""
 
 PILOT = 16
 """The plan begins at START / PILOT sets, from which the size of sets is estimated."""
@@ -82,11 +82,11 @@ def draw_until_certified(
     Parameters
     ----------
     problem : Problem
-        With ``optimism``.
+        Its parameters must limit the optimism.
     first, second : Collection
         R₁ and R₂, empty, with disjoint sample ids.
     another : callable
-        Returns an empty collection that begins at a sample id, for sets that judge.
+        Returns an empty collection that begins at a sample id; it is used for judging sets.
     timer : PhaseTimer
         Charged with ``sampling``, ``selection``, ``bounds`` and ``judging``.
     progress : callable
@@ -119,8 +119,8 @@ def draw_until_certified(
             lower = [_lower(problem, plan, halves, i) for i in (0, 1)]
         upper = None
         if converged or spent:
-            # No bound on the best choice is below the worth of a choice. If that worth rules a certificate out, so does
-            # the bound.
+            # No bound on the best choice is below the worth of a choice. If even that worth rules out a certificate,
+            # the bound does, too.
             guess = opim_upper(halves.choices[0].worth, size, known.gamma, plan.a, least, problem.family.mass)
             if spent or size >= plan.cap or min(lower) >= plan.target * guess:
                 again = choose(first, problem, timer, bounds=True)

@@ -1,4 +1,4 @@
-"""Sums over worlds, given their ids; one world at a time (CPU)."""
+"""Sums over a range of worlds, one world at a time (CPU)."""
 
 import numpy as np
 

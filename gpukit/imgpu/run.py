@@ -31,17 +31,17 @@ REFRESH = 1024
 component one seed takes most of the reach of many vertices, so nearly all bounds become useless."""
 
 FIRST_TRIED = 16
-"""Gains that a choice evaluates at first, if the device evaluates as many at a time; more if the last choice needed
-more. Each further batch is as large as all before."""
+"""Number of gains in the first batch of a choice, if the device can evaluate so many at a time. It is larger if the
+last choice needed more. Each further batch is as large as all earlier ones together."""
 
 TRIED, AHEAD = 32, 256
 """All gains are computed at once if at least ``TRIED`` evaluations show that gains fell, and at least ``AHEAD``
-vertices have bounds above twice the highest of them: one by one, all of these would be tried. ``AHEAD`` evaluations
-cost no less than all gains."""
+vertices have bounds above twice the highest evaluated gain. Otherwise all these vertices would be evaluated one by one,
+and ``AHEAD`` evaluations cost no less than all gains."""
 
 RUN, FIRST_RUNS = 256, 64
-"""Length of the runs of gains that are skipped together if none is high; number of runs whose maximum is wanted at
-first."""
+"""Length of the runs of gains, which are skipped together if no gain in them is high; and the number of runs that the
+first round reads."""
 
 
 class Worlds(Protocol):

@@ -25,7 +25,7 @@ BATCH = 64
 """Fewest worlds that a worker takes at a time."""
 
 SHARD = 1024
-"""Fewest worlds that are kept together, if there are this many per thread."""
+"""Least number of worlds that are stored together, if each thread has this many."""
 
 
 class CpuWorlds:
