@@ -1,4 +1,4 @@
-"""The cheapest seeds that reach a given number of people, round by round: simulated campaigns, and real ones."""
+"""Seeds that reach a given number of people at the least cost, chosen round by round: simulated and real campaigns."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -42,7 +42,7 @@ Prices = Literal["degree", "uniform"] | Mapping[Any, float]
 
 @dataclass(frozen=True, repr=False)
 class WorldCampaign:
-    """What one campaign came to: in its hidden world, or what was observed.
+    """The result of one campaign: simulated in its hidden world, or observed.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class WorldCampaign:
     rounds : list of dict
         ``batch``, ``activated`` (None: not observed yet) and ``cost`` of each round.
     cost : float
-        What all seeds cost.
+        Cost of all seeds.
     """
 
     world: int | None
@@ -77,7 +77,7 @@ class WorldCampaign:
 
 
 class CampaignOptions(Where, total=False):
-    """What is rarely asked of a campaign."""
+    """Rare options of a campaign."""
 
     update: Update
     certificate: Certificate
@@ -85,7 +85,7 @@ class CampaignOptions(Where, total=False):
 
 
 class SimulationOptions(CampaignOptions, total=False):
-    """What is rarely asked of simulated campaigns."""
+    """Rare options of simulated campaigns."""
 
     fresh_ids: bool
 
@@ -93,7 +93,7 @@ class SimulationOptions(CampaignOptions, total=False):
 class Campaign(Content):
     """A real campaign: choose a batch of seeds, observe what it activates, until η vertices are active.
 
-    What :func:`gpukit.seed_minimization` returns is one, too, that has ended in simulated worlds.
+    :func:`gpukit.seed_minimization` also returns a Campaign: a finished one, in simulated worlds.
 
     Parameters
     ----------
@@ -103,13 +103,13 @@ class Campaign(Content):
     weights : str, optional
         Edge probabilities, as in :func:`gpukit.read_edges`; those of a Graph, or ``wc``, by default.
     batch : int, optional
-        Seeds of a round at most; by default 1 to 16, an eighth of those that are expected to reach ``eta``.
+        Most seeds per round; by default an eighth of the seeds that are expected to reach ``eta``, from 1 to 16.
     model : str
         ``ic`` (independent cascade) or ``lt`` (linear threshold).
     epsilon : float
         Accuracy of a choice, in [1e-6, 1).
     costs : str, or mapping of vertices to numbers
-        ``degree`` (0.01 + 0.01 · d_out), ``uniform`` (1), or what each vertex costs; 1 if not named.
+        ``degree`` (0.01 + 0.01 · d_out), ``uniform`` (1), or the cost of each vertex; 1 if not named.
     update, certificate, lt_residual
         As the options of ``gpukit papers merit start``.
     device, gpus, threads, seed, progress
@@ -118,7 +118,7 @@ class Campaign(Content):
     Raises
     ------
     UsageError, InputError, DeviceError
-        In the words of the command line.
+        For the same reasons as on the command line.
 
     Examples
     --------
@@ -163,14 +163,14 @@ class Campaign(Content):
         self.details: Mapping[str, Any] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy is made of, also a pickled one; its collections are drawn anew when they are needed."""
+        """Return the state of a copy, also for pickling; a copy draws its collections again when it needs them."""
         return vars(self) | {"_engine": None, "_rounds": list(self._rounds)}
 
     @classmethod
     def _of(
         cls, artifact: "Artifact", graph: GraphLike | None, device: str = "auto", path: Path = Path("the campaign")
     ) -> "Campaign":
-        """Return a campaign that was saved, which goes on if its graph is given."""
+        """Return a saved campaign; it can continue if its graph is given."""
         made = cls.__new__(cls)
         made._where = {"device": cast(DeviceName, device)}
         made._engine, made._state, made._opened, made._graph, made.details = None, artifact, None, None, {}
@@ -192,7 +192,7 @@ class Campaign(Content):
         made._graph, made.details = graph, details
         return made
 
-    # What there is to see
+    # Properties
 
     def _content(self) -> "Artifact":
         if self._state is None:
@@ -207,7 +207,7 @@ class Campaign(Content):
 
     @property
     def campaigns(self) -> list[WorldCampaign]:
-        """The campaign of each world; a real one is a single one. :meth:`to_pandas` is a table of all of them.
+        """The campaign of each world, or the single real campaign. :meth:`to_pandas` returns a table of all of them.
 
         Examples
         --------
@@ -220,7 +220,7 @@ class Campaign(Content):
         return self._campaigns(arrays, len(arrays["worlds"]))
 
     def _campaigns(self, arrays: "Mapping[str, np.ndarray]", count: int) -> list[WorldCampaign]:
-        """Return the first so many campaigns."""
+        """Return the first campaigns, up to a number."""
         from gpukit.artifacts.labels import names_in
 
         unit, begins = Decimal(self._content().attributes["unit"]), arrays["first_round"][: count + 1].tolist()
@@ -262,7 +262,7 @@ class Campaign(Content):
 
     @property
     def cost(self) -> float:
-        """What all seeds of the first campaign cost."""
+        """Cost of all seeds of the first campaign."""
         return self._first.cost
 
     @property
@@ -275,7 +275,7 @@ class Campaign(Content):
 
     @property
     def mean_cost(self) -> float:
-        """What the seeds of a campaign cost, on average over the worlds."""
+        """Mean cost of the seeds of a campaign over the worlds."""
         return fmean(self.costs)
 
     @property
@@ -285,7 +285,7 @@ class Campaign(Content):
 
     @property
     def done(self) -> bool:
-        """Whether that many are active."""
+        """Whether ``eta`` vertices are active."""
         return not self._content().attributes["pending"]
 
     def lines(self) -> list[str]:
@@ -303,29 +303,29 @@ class Campaign(Content):
             return [*shown, f"seeds      {cut(self.seeds)}"]
         return [*shown, f"batch      {cut(self.rounds[-1]['batch'])}"]
 
-    # What there is to do
+    # Steps
 
     def next_batch(self) -> list[Label]:
-        """Return the next seeds; the same ones until they are observed, and none when the campaign is done."""
+        """Return the next seeds; the same seeds until they are observed, and none when the campaign is done."""
         self._need_graph()
         if not self._pending and not (self._state is not None and self.done):
             self._step(None)
         return self._graph.original(self._rounds[-1].batch).tolist() if self._pending else []
 
     def observe(self, activated: Vertices) -> None:
-        """Take note of what the last batch activated.
+        """Record the vertices that the last batch activated.
 
         Parameters
         ----------
         activated : vertices
-            Those that are active now and were not before; the batch goes without saying.
+            The newly active vertices; the seeds of the batch may be omitted.
 
         Raises
         ------
         UsageError
             If no batch is waiting.
         InputError
-            If one is not in the graph, or was active before; nothing is changed then.
+            If a vertex is not in the graph, or was active before. The campaign is then unchanged.
         """
         self._need_graph()
         if not self._pending:
@@ -341,7 +341,7 @@ class Campaign(Content):
             return
         if self._state is not None and self._state.arrays["worlds"].tolist() != [-1]:
             raise UsageError("this campaign was simulated, and has ended; begin a real one by gpukit.Campaign")
-        raise UsageError("the campaign was loaded without its graph; load it by gpukit.load(path, graph=…) to go on")
+        raise UsageError("the campaign was loaded without its graph; load it by gpukit.load(path, graph=…) to continue")
 
     def _session(self) -> Session:
         session = Session(seed=self._made["seed"], **self._where)
@@ -350,9 +350,9 @@ class Campaign(Content):
         return session
 
     def _step(self, activated: list[int] | None) -> None:
-        """Observe, where there is something, and choose the next batch, if one is needed.
+        """Observe the activated vertices, if given, and choose the next batch, if one is needed.
 
-        What is interrupted leaves the rounds as they were, and no collections that might be half-way.
+        An interrupt leaves the rounds unchanged, and drops the collections, which may be incomplete.
         """
         import numpy as np
 
@@ -389,7 +389,7 @@ class Campaign(Content):
 def _asked(
     session: Session, graph: GraphLike, weights: str | None, params: Params, costs: Any
 ) -> "tuple[Graph, Params]":
-    """Return the graph and the checked parameters, which join those of the session."""
+    """Return the graph and the checked parameters, and add these to the parameters of the session."""
     session.params = {**params.record(), "costs": costs if isinstance(costs, str) else "file"}
     opened = open_graph(session, graph, weights)
     if params.model == "ic":
@@ -431,21 +431,21 @@ def seed_minimization(
     update, fresh_ids, certificate, lt_residual
         As the options of ``gpukit papers merit run``.
     worlds : int
-        Hidden worlds to run a campaign in.
+        Number of hidden worlds; one campaign runs in each.
     replay : list of vertices, each a list, optional
-        What each round of a campaign activated, in place of a hidden world.
+        The vertices that each round of an observed campaign activated; replaces the hidden worlds.
     device, gpus, threads, seed, progress
         As in :func:`gpukit.influence_maximization`.
 
     Returns
     -------
     Campaign
-        One that has ended.
+        A finished campaign.
 
     Raises
     ------
     UsageError, InputError, DeviceError
-        In the words of the command line.
+        For the same reasons as on the command line.
 
     Examples
     --------

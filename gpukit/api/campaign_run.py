@@ -1,4 +1,4 @@
-"""What the commands of ``gpukit merit`` and campaigns in Python share: what is asked, where it runs, and simulation."""
+"""The part that ``gpukit merit`` and campaigns in Python share: parameters, choice of the device, and simulation."""
 
 import logging
 import threading
@@ -30,13 +30,13 @@ _log = logging.getLogger("gpukit")
 Worlds = Annotated[int, Option("Hidden worlds to run a campaign in.", metavar="W", ge=1, le=10**6)]
 WORLDS = parameter("worlds", Worlds, 1)
 PHASES = ("generate", "update", "judge", "select")
-"""What the time of a campaign is made of; the hidden world's own time is left out."""
+"""The phases whose times are recorded for a campaign; the time of the hidden world is left out."""
 MEMBERS_PER_ROOT, SETS_PER_ROUND = 5, 20_000
-"""Guesses for the choice of the device."""
+"""Rough estimates for the choice of the device."""
 
 
 def checked(session: Session, params: Params, costs: "Costs") -> Params:
-    """Return the parameters of a campaign, checked; the batch may be None until :func:`use_device`."""
+    """Return the checked parameters of a campaign; the batch may be None until :func:`use_device`."""
     from gpukit.merit.problem import check
 
     params = replace(params, costs=costs)
@@ -45,7 +45,7 @@ def checked(session: Session, params: Params, costs: "Costs") -> Params:
 
 
 def priced(values: "np.ndarray", unpriced: int | None = None) -> "Costs":
-    """Return costs that somebody has named, in units of 10**-6; ``unpriced`` vertices were not named, if known."""
+    """Return given costs, in units of 10**-6; ``unpriced`` is the number of vertices without a given cost, if known."""
     from gpukit.merit import Costs
 
     return Costs(values, Decimal(1).scaleb(-COST_DECIMALS), "file", unpriced)
@@ -54,11 +54,11 @@ def priced(values: "np.ndarray", unpriced: int | None = None) -> "Costs":
 def use_device(
     session: Session, params: Params, worlds: int | None = None, *, make_sets: "MakeSets | None" = None
 ) -> "tuple[Device, Params]":
-    """Choose the device by the sets that campaigns need, roughly, and load compiled code there.
+    """Choose the device by a rough estimate of the sets that campaigns need, and load compiled code there.
 
-    ``worlds`` are those of simulated campaigns, which several GPUs share; None: a real campaign, which has one GPU.
-    ``make_sets`` is an argument of :func:`gpukit.merit.simulate`; None: MERIT's own collections. A batch that nobody
-    named becomes the expected one, in the parameters that are returned and in those of the session.
+    ``worlds`` is the number of simulated campaigns, which several GPUs share; None means a real campaign, which uses
+    one GPU. ``make_sets`` is an argument of :func:`gpukit.merit.simulate`; None means MERIT's own collections. If no
+    batch is given, the default one is computed, and set in the returned parameters and in those of the session.
     """
     if worlds is None and session.gpus > 1:
         raise UsageError(
@@ -78,19 +78,19 @@ def use_device(
             batch = expected_batch(session.graph, params, device, tables=session.tables)
         session.params["batch"], params = batch, replace(params, batch=batch)
         _log.info(
-            "batches of %s, by what they are expected to reach; %s sets another",
+            "batches of %s, from their expected spread; %s sets another number",
             counted(batch, "seed"), spelled("batch"),
         )  # fmt: skip
     return device, params
 
 
 def _places(device: "Device", worlds: int) -> "list[Device]":
-    """Return where campaigns run: each GPU alone, no more than there are worlds; or the CPU."""
+    """Return the devices on which campaigns run: each GPU alone, but at most one per world; or the CPU."""
     return [replace(device, gpus=(gpu,)) for gpu in device.gpus[:worlds]] or [device]
 
 
 def _on_each(places: "list[Device]", function: "Callable[[Device], None]") -> None:
-    """Call a function in each place, at once where there are several."""
+    """Call a function for each device, concurrently if there are several."""
     if len(places) == 1:
         function(places[0])
         return
@@ -120,16 +120,16 @@ def simulate(
     record: "Sequence[np.ndarray] | None" = None,
     make_sets: "MakeSets | None" = None,
 ) -> "tuple[Artifact, list[tuple[int, Result]], list[dict[str, Any]]]":
-    """Run campaigns in hidden worlds, or one that was observed; for ``make_sets`` see :func:`use_device`.
+    """Run campaigns in hidden worlds, or replay an observed campaign; for ``make_sets`` see :func:`use_device`.
 
     Returns
     -------
     Artifact
     list of int and Result
-        The number of each world, -1 of one observed, and its campaign.
+        The number of each world (-1: observed), and its campaign.
     list of dict
-        Of each ``time_s``, the seconds of each phase, and of several ``list_cost``, what a fixed list costs in the same
-        world.
+        For each campaign ``time_s``, the seconds of each phase. If there are several, also ``list_cost``, the cost of a
+        fixed list in the same world.
     """
     device, params = use_device(session, params, worlds, make_sets=make_sets)
     from gpukit.api.campaign_state import stored
@@ -142,14 +142,15 @@ def simulate(
     numbers, stopped = iter(range(worlds)), threading.Event()
 
     def work(place: "Device") -> None:
-        """Run one campaign after another, with the times of the session unless several run at once."""
+        """Run one campaign after another; their times are those of the session, unless several campaigns run at
+        once."""
         timer = session.timer if len(places) == 1 else PhaseTimer(synchroniser(place))
-        timer.mark = marker(place)  # a round is planned while sets are updated
+        timer.mark = marker(place)  # a round is planned while the GPU updates sets
         try:
             for number in numbers:
                 play(place, number, timer)
         except BaseException:
-            list(numbers)  # no others are begun
+            list(numbers)  # no further campaign begins
             raise
 
     def play(place: "Device", number: int, timer: PhaseTimer) -> None:
@@ -177,11 +178,11 @@ def simulate(
         try:
             _on_each(places, work)
         except BaseException:
-            stopped.set()  # campaigns under way end with their round
+            stopped.set()  # the running campaigns end after their current round
             raise
     results = [ended[number] for number in range(worlds)]
     more: list[dict[str, Any]] = [{"time_s": seconds} for _, seconds in results]
-    if worlds > 1:  # one world says nothing of a mean, and a first run on a GPU would compile the CPU's sets for it
+    if worlds > 1:  # a mean needs several worlds, and a first run on a GPU would have to compile code for the CPU
         from gpukit.merit.fixed_list import cost_in, fixed_list
 
         with session.phase("list"):
@@ -198,7 +199,7 @@ def simulate(
 
 
 def tell_of_first(rounds: "Sequence[Round]", eta: int) -> None:
-    """Say where the first rounds of campaigns bought several seeds and reached more than η by themselves."""
+    """Warn if the first round of a campaign bought several seeds and alone reached more than η."""
     reached = [0 if one.activated is None or len(one.batch) == 1 else len(one.activated) for one in rounds]
     over = [number for number, count in enumerate(reached) if count > eta]
     if over:
@@ -211,9 +212,9 @@ def tell_of_first(rounds: "Sequence[Round]", eta: int) -> None:
 
 
 def check_free(out: Path, artifact: "Artifact | None" = None) -> None:
-    """Refuse to write over a real campaign under way, which nobody can observe again; raises UsageError.
+    """Refuse to overwrite an unfinished real campaign, which nobody can observe again; raises UsageError.
 
-    ``artifact`` is a campaign whose own earlier state may be there.
+    ``artifact`` is the campaign to write; the file may hold its own earlier state.
     """
     from gpukit.artifacts import read
 
@@ -222,19 +223,18 @@ def check_free(out: Path, artifact: "Artifact | None" = None) -> None:
     try:
         there = read(out, "campaign")
     except InputError:
-        return  # not a campaign, and as good as any other file that is written over
+        return  # not a campaign, so it is overwritten like any other file
     observed = len(there.arrays["cost"]) - 1
     earlier = artifact is not None and _goes_on(there, artifact)
     if there.attributes["pending"] and observed > 0 and not earlier:
         raise UsageError(
-            f"{spelled('out')} {out} holds a campaign under way, with {counted(observed, 'observed round')} "
-            "that would be lost; "
-            "name another file, or remove that one"
+            f"{spelled('out')} {out} has an unfinished campaign, and {counted(observed, 'observed round')} would be "
+            "lost; name another file, or remove that one"
         )
 
 
 def _goes_on(before: "Artifact", after: "Artifact") -> bool:
-    """Say whether one state of a campaign can have come from another."""
+    """Return whether a campaign in the state ``before`` can later be in the state ``after``."""
     same = (before.params, before.seed, before.inputs) == (after.params, after.seed, after.inputs)
     parts = ((before.arrays[name], after.arrays[name]) for name in ("seeds", "activated"))
     return (
@@ -245,7 +245,7 @@ def _goes_on(before: "Artifact", after: "Artifact") -> bool:
 
 
 def record_of(graph: "csr.Graph", found: "list[tuple[int, Result]]", more: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return what ``--json`` tells of simulated campaigns: all of the first, and of each what it cost."""
+    """Return the record of simulated campaigns for ``--json``: the whole first campaign, and a summary of each."""
     from gpukit.api.campaign_state import rounds_record
 
     first = found[0][1]

@@ -1,4 +1,4 @@
-"""Campaigns between memory and the artifact: rounds with internal ids here, original ids and arrays there."""
+"""Conversion of campaigns: rounds with internal ids in memory, arrays with original ids in the artifact."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -29,7 +29,7 @@ _NUMBERS = {
     "refused": "refused",
     "judged": "judged",
 }
-"""Datasets of the artifact, and the fields of a round that they hold."""
+"""Datasets of the artifact, and the field of a round that each of them holds."""
 
 
 def stored(session: Session, asked: Params, costs: Costs, campaigns: Sequence[tuple[int, Sequence[Round]]]) -> Artifact:
@@ -62,7 +62,7 @@ def stored(session: Session, asked: Params, costs: Costs, campaigns: Sequence[tu
 
 
 def restored(path: Path, artifact: Artifact, graph: "Graph", digest: str) -> tuple[Params, list[Round]]:
-    """Return the state of one campaign that a file held.
+    """Return the state of the one campaign in a file.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def restored(path: Path, artifact: Artifact, graph: "Graph", digest: str) -> tup
         asked = Params(**said, costs=costs, seed=artifact.seed or 0)
         check(graph, asked)
     except UsageError as error:
-        with facing("python"):  # the file says it, and no option
+        with facing("python"):  # from the file, not from an option
             raise InputError(f"{path}: {error}") from None
     rounds = []
     for r in range(len(arrays["cost"])):
@@ -102,7 +102,7 @@ def restored(path: Path, artifact: Artifact, graph: "Graph", digest: str) -> tup
 
 
 def rounds_record(graph: "Graph", rounds: Sequence[Round], costs: Costs) -> list[dict[str, Any]]:
-    """Return the rounds as ``--json`` shows them: original ids of the batch, numbers activated, amounts."""
+    """Return the rounds as ``--json`` shows them: original ids of the batch, number of activated vertices, cost."""
     return [
         {
             "batch": graph.original(one.batch).tolist(),

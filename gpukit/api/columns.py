@@ -1,4 +1,4 @@
-"""Columns and tables of other libraries as arrays, by whatever they offer to be read by; none of them is imported."""
+"""Columns and tables of other libraries as arrays, read through the interface that each offers; none is imported."""
 
 import importlib
 from collections.abc import Callable, Iterable, Mapping, Set, Sized
@@ -12,21 +12,22 @@ if TYPE_CHECKING:
 
 
 def array_of(name: str, values: Any) -> "np.ndarray":
-    """Return a column as an array of one axis; what is masked is None, and texts and what is mixed are objects.
+    """Return a column as a one-dimensional array; masked values become None, texts and mixed values become objects.
 
     Parameters
     ----------
     name : str
-        What messages call it.
+        Its name in messages.
     values : array, Series, tensor on the CPU, array of Arrow, list
-        What has ``to_numpy``, ``__array__``, ``__dlpack__`` or Arrow's C interface (which pyarrow reads), or a length.
+        An object with ``to_numpy``, ``__array__``, ``__dlpack__`` or Arrow's C interface (which pyarrow reads), or any
+        sized iterable.
 
     Raises
     ------
     WrongType
-        If it is something else, or cannot be read, as the memory of a GPU.
+        If it is something else, or cannot be read (for example memory of a GPU).
     UsageError
-        If it has more axes, or only pyarrow could read it and is not installed.
+        If it has several axes, or only pyarrow could read it and is not installed.
     """
     import numpy as np
 
@@ -36,7 +37,7 @@ def array_of(name: str, values: Any) -> "np.ndarray":
             array = _read(values)
         except UsageError:
             raise
-        except Exception as error:  # whatever a library raises for what it does not hand out
+        except Exception as error:  # libraries raise different errors for values that they do not export
             text = " ".join(str(error).split())[:120]
             raise WrongType(f"{name}: {type_of(values)} cannot be read ({text}); give a list or an array") from None
     if array is None:
@@ -52,12 +53,12 @@ def array_of(name: str, values: Any) -> "np.ndarray":
 
 
 def _read(values: Any) -> "np.ndarray | None":
-    """Return the array that an object can become; None of what is no column."""
+    """Return an object as an array; None if it is no column."""
     import numpy as np
 
     if isinstance(values, str | bytes | Mapping) or (isinstance(values, Set) and not hasattr(values, "__reversed__")):
-        return None  # of these a set has no order
-    if isinstance(getattr(values, "null_count", None), int):  # of pyarrow
+        return None  # a set has no order
+    if isinstance(getattr(values, "null_count", None), int):  # an array of pyarrow
         return np.asarray(values.to_pandas())
     for reader in ("to_numpy", "__array__"):
         if hasattr(values, reader):
@@ -77,10 +78,10 @@ def _read(values: Any) -> "np.ndarray | None":
 
 
 def table_of(table: Any) -> tuple[list[Any], Callable[[Any], Any]] | None:
-    """Return the names of a table's columns, and what returns a column by its name; None of what is no table.
+    """Return the names of a table's columns, and a function that returns a column by name; None if it is no table.
 
-    Tables are those of pandas, Polars and pyarrow, and what has Arrow's C interface or ``__dataframe__``, which pyarrow
-    reads.
+    Tables are those of pandas, Polars and pyarrow, and objects with Arrow's C interface or ``__dataframe__``, which
+    pyarrow reads.
     """
     if not hasattr(table, "column_names") and not (hasattr(table, "columns") and hasattr(table, "to_numpy")):
         if hasattr(table, "__arrow_c_stream__"):
@@ -96,7 +97,7 @@ def table_of(table: Any) -> tuple[list[Any], Callable[[Any], Any]] | None:
 
 
 def _arrow(values: Any) -> Any:
-    """Return pyarrow; raises UsageError where it is missing."""
+    """Return pyarrow; raises UsageError if it is missing."""
     try:
         return importlib.import_module("pyarrow")
     except ImportError:

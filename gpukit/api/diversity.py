@@ -1,4 +1,4 @@
-"""Whose friends fall into the most separate circles: structural diversity."""
+"""Vertices whose friends fall into the most separate circles: structural diversity."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Unpack
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
 
 VISITS_PER_ARC = 8
-"""Steps of the search for an arc at least, by which ``auto`` chooses the device."""
+"""Least number of steps of the search per arc; ``auto`` chooses the device by it."""
 
 
 def make_undirected(session: Session, graph: "Graph", undirected: bool) -> bool:
-    """Let a session be about a graph without directions, and say whether they were ignored for that."""
+    """Set the graph of a session, without directions; return whether the graph had directions."""
     from gpukit.diversity import as_undirected
 
     session.graph = as_undirected(graph, undirected)
@@ -38,9 +38,9 @@ def search(
     full: bool = False,
     make: "Callable[..., Scorer] | None" = None,
 ) -> "tuple[Artifact, Result, dict[str, Any]]":
-    """Return the vertices of ``among`` with the most contexts, as an artifact and as they are, and their record.
+    """Return the vertices of ``among`` with the most contexts: as an artifact, as a result, and as a record.
 
-    ``make`` takes the place of :func:`gpukit.diversity.make_network`.
+    ``make`` replaces :func:`gpukit.diversity.make_network`.
     """
     from gpukit.diversity import make_network, search
 
@@ -51,13 +51,13 @@ def search(
     with session.progress("ego-networks") as update:
         found = search(network, params, t, among=among, timer=session.timer, progress=update)
     artifact, record = answer(session, params, found)
-    if shares := getattr(network, "shares", []):  # of several GPUs
+    if shares := getattr(network, "shares", []):  # only with several GPUs
         record["shares"] = [vars(share) for share in shares]
     return artifact, found, record
 
 
 def diversity_artifact(session: Session, params: Params, found: "Result") -> "Artifact":
-    """Return what was found as an artifact."""
+    """Return a result as an artifact."""
     graph = session.graph
     arrays = {"vertices": graph.numbers(found.vertices), "internal": found.vertices, "scores": found.scores}
     arrays |= {"first": found.contexts.first, "offsets": found.contexts.offsets}
@@ -68,7 +68,7 @@ def diversity_artifact(session: Session, params: Params, found: "Result") -> "Ar
 
 
 def answer(session: Session, params: Params, found: "Result") -> "tuple[Artifact, dict[str, Any]]":
-    """Return what was found as an artifact, and its record."""
+    """Return a result as an artifact and as a record."""
     graph = session.graph
     artifact = diversity_artifact(session, params, found)
     top = [
@@ -101,13 +101,14 @@ def structural_diversity(
     k : int
         Threshold of the model.
     model : str
-        What counts as a circle: ``comp``, ``core`` or ``truss`` of the network among the neighbours of a vertex.
+        Circles are the connected components (``comp``), cores (``core``) or trusses (``truss``) of the network among
+        the neighbours of a vertex.
     t : int, optional
         Number of vertices to find; 100, or n if smaller, by default.
     undirected : bool
         Whether to ignore the directions of a directed graph.
     full : bool
-        Whether to decompose every network as the paper does; the same answer, slower.
+        Whether to decompose every network completely, as the paper does; slower, with the same answer.
     device, gpus, threads, progress
         As in :func:`gpukit.influence_maximization`.
 
@@ -118,7 +119,7 @@ def structural_diversity(
     Raises
     ------
     UsageError, InputError, DeviceError
-        In the words of the command line.
+        For the same reasons as on the command line.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Circles of every size at once: an index from which structural diversity is answered in milliseconds."""
+"""An index of the circles for every k at once; it answers searches for structural diversity in milliseconds."""
 
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from gpukit.diversity import Index
 
 DECOMPOSITION_VISITS = 64
-"""Steps for an arc, at least, that the trussness of ego-networks takes; by it ``auto`` chooses the device."""
+"""Least number of steps per arc to compute the trussness of ego-networks; ``auto`` chooses the device by it."""
 
 
-# What the commands do, too
+# Shared with the commands
 
 
 def make_index(session: Session) -> "tuple[Artifact, Index]":
-    """Build the index of the session's graph, which is undirected; return the artifact, and the index."""
+    """Build the index of the session's undirected graph; return it as an artifact and as an object."""
     from gpukit.artifacts import make
     from gpukit.diversity import build_index, build_network
 
@@ -51,7 +51,7 @@ def make_index(session: Session) -> "tuple[Artifact, Index]":
 
 
 def read_index(path: "Path", model: str, graph: str) -> "Index":
-    """Return what the searches of a model need of an index; raises InputError if it is of another graph."""
+    """Return the part of an index that searches of a model need; raises InputError if the index is of another graph."""
     from gpukit.artifacts import read
     from gpukit.artifacts.layout import KINDS
     from gpukit.diversity import Index
@@ -71,14 +71,14 @@ def read_index(path: "Path", model: str, graph: str) -> "Index":
 
 
 def use_index(session: Session, index: "Index") -> None:
-    """Let a session be about the graph of an index, whose directions were ignored if it had any."""
+    """Set the graph of a session to the graph of an index, whose directions were ignored if it had any."""
     from gpukit.graph.csr import Graph, Weights
 
     given, rows = session.graph, next(iter(index.rows.values()))
     session.graph = Graph(index.offsets, rows.members, given.ids, Weights("none"), undirected=True, labels=given.labels)
 
 
-# For Python
+# For Python only
 
 
 class DiversityIndex(Content):
@@ -95,7 +95,7 @@ class DiversityIndex(Content):
     Raises
     ------
     UsageError, InputError, DeviceError
-        In the words of the command line.
+        For the same reasons as on the command line.
 
     Examples
     --------
@@ -139,7 +139,7 @@ class DiversityIndex(Content):
 
     @property
     def largest(self) -> dict[str, int]:
-        """The largest k of each model for which somebody has a circle."""
+        """The largest k of each model for which a vertex has a circle."""
         return self._index.largest
 
     def lines(self) -> list[str]:
@@ -148,7 +148,7 @@ class DiversityIndex(Content):
         return [f"DiversityIndex: {self._opened.n:,} vertices, {shown}"]
 
     def search(self, k: int = Params.k, *, model: Context = Params.model, t: int | None = None) -> Diversity:
-        """Find the t vertices with the most circles, and these: what :func:`structural_diversity` finds.
+        """Find the t vertices with the most circles, and these circles, as :func:`structural_diversity` does.
 
         Parameters
         ----------

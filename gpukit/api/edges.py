@@ -1,4 +1,4 @@
-"""From edges to a graph, for ``graph import`` and for Python: what is asked, what was understood, and the building."""
+"""From edges to a graph, for ``graph import`` and for Python: options, report of how the file was read, building."""
 
 import logging
 from collections.abc import Sequence
@@ -25,16 +25,16 @@ MERGED = {
     "first": "the first line of each counts",
     "merge": "the largest weight counts",
 }
-"""What becomes of parallel edges with weights."""
+"""The treatment of parallel edges with weights, for messages."""
 
 MOST_FAULTS = 10
-"""Lines that were left out, of which each is told."""
+"""Most skipped lines that are reported one by one."""
 
 
 def import_edges(
     session: Session, edges: Path, asked: Import, limit: int | None = None
 ) -> "tuple[Graph, dict[str, Any], float]":
-    """Return the graph of a file of edges, what was understood of its text, and the part of the file that was read.
+    """Return the graph of a file of edges, how its text was read, and the fraction of the file that was read.
 
     ``limit`` is that of :func:`gpukit.graph.read.formats.read_edges`: blocks of a text, all by default.
     """
@@ -75,9 +75,9 @@ def import_edges(
         undirected = bool(listed.undirected)
     elif listed.undirected not in (None, undirected):
         _log.warning(
-            "the file says that its edges are %s; %s", *(("directed", f"{spelled('undirected', True)} reads each both "
-                "ways") if undirected
-            else ("undirected", f"{spelled('undirected', False)} reads each one way, as it stands"))
+            "the file says that its edges are %s; %s", *(("directed", f"{spelled('undirected', True)} reads each in "
+                "both directions") if undirected
+            else ("undirected", f"{spelled('undirected', False)} reads each in one direction"))
         )  # fmt: skip
     if (listed.ids is not None or listed.n is not None) and vertices is not None:
         kind = listed.said.get("format", "Matrix Market")
@@ -107,25 +107,25 @@ def import_edges(
 
 
 def said_of(text: Text) -> dict[str, Any]:
-    """Return what the user says of a file, without what is left to be found by looking."""
+    """Return the options that the user gave about a file; the rest is detected."""
     usual = Text().record()
     return {name: value for name, value in text.record().items() if value != usual[name]}
 
 
 def read_options(text: Text) -> "ReadOptions":
-    """Return what the user says of a file as readers take it."""
+    """Return the options that the user gave about a file, in the form that readers take."""
     from gpukit.graph.read.edgelist import ReadOptions
 
     return ReadOptions(**{"separator" if name == "sep" else name: value for name, value in said_of(text).items()})
 
 
 def parallel_of(asked: str | None, scale: str | None) -> str:
-    """Return what becomes of parallel edges; by default counts are added, and of probabilities the largest counts."""
+    """Return the treatment of parallel edges; by default counts are added, and the largest probability is kept."""
     return ("merge" if scale is None else "sum") if asked is None else "merge" if asked == "max" else asked
 
 
 def seed_of(session: Session) -> int | None:
-    """Return the seed that a graph was made with, if chance had a part in it."""
+    """Return the seed of a graph, if its probabilities are drawn."""
     from gpukit.graph.probabilities import parse_weights
 
     return session.seed if parse_weights(session.params["weights"], session.seed).drawn else None
@@ -145,7 +145,7 @@ def build(
 ) -> "Graph":
     """Build the graph of listed edges, with the probabilities that the parameters of the session name.
 
-    ``consume``: the list is of no use afterwards, as :func:`gpukit.graph.build.build_graph` has it.
+    ``consume``: the list may be overwritten, see :func:`gpukit.graph.build.build_graph`.
     """
     from gpukit.graph.build import build_graph
     from gpukit.graph.lines import shown
@@ -154,7 +154,7 @@ def build(
     count, pair = listed.labels.alike() if listed.labels is not None else (0, [])
     if count:
         _log.warning(
-            "%s from another in case or blanks only, as %s and %s; %s and %s make them one vertex",
+            "%s from another name only in case or blanks, such as %s and %s; %s and %s make them one vertex",
             "1 name differs" if count == 1 else f"{count:,} names differ", *map(shown, pair),
             spelled("fold_case", True), spelled("strip", True),
         )  # fmt: skip
@@ -184,7 +184,7 @@ def build(
 
 
 def need_edges(graph: "Graph") -> None:
-    """Refuse a graph of which nothing was left; raises InputError."""
+    """Refuse a graph without remaining edges; raises InputError."""
     if not graph.m:
         raise InputError(
             f"the graph has no edges: {graph.facts['self_loops_dropped']} self-loops and "
@@ -193,9 +193,9 @@ def need_edges(graph: "Graph") -> None:
 
 
 def tell(listed: "EdgeList", weighted: bool, option: str | None = None) -> dict[str, Any]:
-    """Say what was understood of a text, in one line and then what may be a mistake; return it for the record.
+    """Log how a text was read, in one line, then possible mistakes; return the former for the record.
 
-    ``option`` is the one that would read a third column, of weights from the file by default.
+    ``option`` is the option that would read a third column of weights; ``--weights file`` by default.
     """
     dialect, record = listed.dialect, listed.said
     option = option or spelled("weights", "file")
@@ -218,16 +218,16 @@ def tell(listed: "EdgeList", weighted: bool, option: str | None = None) -> dict[
 
 
 def _skipped(bad: "Sequence[str]") -> list[str]:
-    """Return what is said of lines that were left out: how many, and each of the first by its number and its fault."""
+    """Return the messages about skipped lines: their number, and the number and the fault of each of the first ones."""
     if not bad:
         return []
-    faults = [f"  {fault.partition('; ')[0]}" for fault in bad[:MOST_FAULTS]]  # without what to do about it
+    faults = [f"  {fault.partition('; ')[0]}" for fault in bad[:MOST_FAULTS]]  # without the advice
     left = [f"  … and {len(bad) - MOST_FAULTS:,} more"] * (len(bad) > MOST_FAULTS)
     return [f"skipped {counted(len(bad), 'line')} without an edge:", *faults, *left]
 
 
 def _tell_of_columns(dialect: "Dialect", weighted: bool, option: str) -> None:
-    """Say which columns of a text were not used."""
+    """Log which columns of a text were not used."""
     unused = set(range(dialect.width)) - {*dialect.columns, dialect.direction}
     if dialect.has_index and 0 in unused:
         _log.info("the first column has no name, as the index of a table, and is not used")

@@ -1,4 +1,4 @@
-"""What an import will take, from the start of the text: ``graph import --estimate``."""
+"""Time and memory that an import will take, estimated from the start of the text: ``graph import --estimate``."""
 
 import logging
 import math
@@ -20,19 +20,20 @@ BLOCKS = 32
 """Blocks of the text that are read: 32 MiB."""
 
 START_BYTES, START_S = 150 << 20, 0.4
-"""What the process takes beside its data: Python and compiled code (measured)."""
+"""Bytes of the process besides its data: Python and compiled code (measured)."""
 
 WRITTEN_BYTES_A_S = 400 << 20
-"""What is digested, written and synced in a second (measured, on a virtual disk)."""
+"""Bytes that are digested, written and synced per second (measured, on a virtual disk)."""
 
 _log = logging.getLogger("gpukit")
 
 
 def estimate_import(session: Session, edges: Path, asked: Import) -> dict[str, Any]:
-    """Return what an import will take; the start of the text is imported, and nothing is written.
+    """Return the resources that an import will take; this imports the start of the text and writes nothing.
 
     Edges and time grow with the bytes of the file. Vertices follow Heaps' law: k edges have about c · k^b distinct
-    ends, with c and b by the start of the text and its first half (H. S. Heaps, "Information retrieval", 1978).
+    ends, with c and b fitted to the start of the text and to its first half (H. S. Heaps, "Information retrieval",
+    1978).
 
     Parameters
     ----------
@@ -43,14 +44,14 @@ def estimate_import(session: Session, edges: Path, asked: Import) -> dict[str, A
     -------
     dict
         ``vertices``, ``edges`` (directed), ``graph_bytes`` (of the file, with in-edges), ``memory_bytes``, ``time_s``,
-        ``share`` (of the file that was read for this).
+        ``share`` (fraction of the file that was read for the estimate).
 
     Raises
     ------
     UsageError
-        If it is no text in a file.
+        If the input is not a text in a file.
     InputError
-        If the start of it cannot be imported.
+        If its start cannot be imported.
     """
     if edges.exists() and not edges.is_file() or str(edges) == "-":
         raise UsageError(
@@ -58,7 +59,7 @@ def estimate_import(session: Session, edges: Path, asked: Import) -> dict[str, A
         )
     half, _, _ = import_edges(session, edges, asked, BLOCKS // 2)
     level = _log.level
-    _log.setLevel(logging.WARNING)  # what was understood is said once
+    _log.setLevel(logging.WARNING)  # how the text was read is logged only once
     try:
         start = time.perf_counter()
         graph, _, share = import_edges(session, edges, asked, BLOCKS)
@@ -87,7 +88,7 @@ def estimate_import(session: Session, edges: Path, asked: Import) -> dict[str, A
 
 
 def _vertices(half: "Graph", whole: "Graph", share: float) -> int:
-    """Return the vertices of a text, by the graphs of a share of it and of half of that."""
+    """Estimate the vertices of a text from the graphs of a share of it and of half that share."""
     if share == 1 or whole.m <= half.m:
         return whole.n
     power = min(1.0, math.log(whole.n / half.n) / math.log(whole.m / half.m))
@@ -95,5 +96,5 @@ def _vertices(half: "Graph", whole: "Graph", share: float) -> int:
     if whole.labels is not None:
         return expected
     before, now = (one.n - 1 if one.ids is None else int(one.ids[-1]) for one in (half, whole))
-    # Where the highest id has been met, there are no more vertices than that.
+    # If the highest id has occurred already, there are no more vertices than that.
     return min(expected, now + 1) if now <= 1.01 * before else expected

@@ -22,18 +22,18 @@ _log = logging.getLogger("gpukit")
 
 KIND, VERSION = "ppr-edges", 1
 ROWS = 1 << 20
-"""Rows of a batch at most, where k is no more: what a kill costs, and what a reader takes at once."""
+"""Most rows of a batch (if k is not larger): a kill loses at most these, and a reader reads them at once."""
 REPORT_S = 60.0
-"""Seconds from one line on the pace to the next."""
+"""Seconds between two log lines about the pace."""
 
 
 def batch_of(k: int) -> int:
-    """Return how many vertices a batch has: the same on every device, since the bytes of the table follow it."""
+    """Return the number of vertices of a batch; the table's bytes depend on it, so it is the same on every device."""
     return max(1, ROWS // k)
 
 
 def about_all(session: "Session", first: int, last: int) -> dict[str, Any]:
-    """Return what decides the table of the vertices first … last - 1, for its metadata."""
+    """Return everything that determines the table of the vertices first … last - 1, for its metadata."""
     return {
         "kind": KIND,
         "version": VERSION,
@@ -48,31 +48,31 @@ def about_all(session: "Session", first: int, last: int) -> dict[str, Any]:
 def write_all(
     session: "Session", device: "Device", prepared: Any, out: Path, k: int, first: int, last: int, *, refine: bool
 ) -> tuple[int, int]:
-    """Answer every vertex first … last - 1 and write the table; go on where a run of the same stopped.
+    """Answer every vertex first … last - 1 and write the table; resume an earlier run of the same table.
 
     Parameters
     ----------
     session : Session
         With its graph, parameters and digests of inputs.
     device, prepared
-        What :func:`gpukit.kpar.run.prepare_on` takes and made.
+        The device given to :func:`gpukit.kpar.run.prepare_on`, and its result.
     out : path
-        The Parquet file, of columns ``source``, ``target`` (what people call them) and ``weight`` (float64, π̂); sources
+        The Parquet file, with columns ``source``, ``target`` (external names) and ``weight`` (float64, π̂). Sources are
         in the order of internal ids, the targets of each by falling weight.
     k : int
     first, last : int
     refine : bool
-        Whether to take a second look at near ties.
+        Whether to resolve near ties with additional work.
 
     Returns
     -------
     rows, resumed
-        Of the table, and the vertices whose answers were there.
+        Number of rows of the table, and number of vertices that an earlier run had answered.
 
     Raises
     ------
     UsageError, InputError
-        As :func:`gpukit.artifacts.batches.in_batches`.
+        As for :func:`gpukit.artifacts.batches.in_batches`.
     """
     from gpukit.artifacts.batches import in_batches
     from gpukit.files import check_target
@@ -88,7 +88,7 @@ def write_all(
         places = {number: (first + number * size, min(first + (number + 1) * size, last)) for number in missing}
         done = resumed = total - sum(end - begin for begin, end in places.values())
         if resumed:
-            _log.info("going on: %d of %d batches are in %s", count - len(missing), count, batches.folder)
+            _log.info("resuming: %d of %d batches are in %s", count - len(missing), count, batches.folder)
         with session.phase("query"), session.progress("vertices") as update, ThreadPoolExecutor(1) as writer:
             pace = _Pace(done, total, update)
             written: Future[None] | None = None
@@ -98,7 +98,7 @@ def write_all(
                 result = query_on(device, prepared, sources, k, refine=refine, progress=pace.of_batch(done))
                 if written is not None:
                     written.result()
-                # While the next batch is answered.
+                # This runs while the next batch is answered.
                 written = writer.submit(_put, batches, number, session.graph, begin, result)
                 done += end - begin
             if written is not None:
@@ -113,11 +113,11 @@ class PageRankEdges(NamedTuple):
     Attributes
     ----------
     edge_index : int64 array, shape (2, rows)
-        Sources, ascending, and targets, of each source by falling weight; as numbers 0 … n-1 of ``vertices``.
+        Sources, ascending, and targets, by falling weight for each source; both are positions 0 … n-1 in ``vertices``.
     edge_weight : float32 array, shape (rows,)
         Personalised PageRank of the target from the source.
     vertices : list
-        What people call the vertices.
+        The external names of the vertices.
     """
 
     edge_index: "np.ndarray"
@@ -127,8 +127,8 @@ class PageRankEdges(NamedTuple):
     def to_arrow(self) -> Any:
         """Return an Arrow table with the columns of ``kpar all``.
 
-        Vertices appear by name if names are texts, else by their position in ``vertices``. Positions and weights are
-        not copied.
+        Vertices appear by name if names are texts, otherwise by their position in ``vertices``. Positions and weights
+        are not copied.
 
         Raises
         ------
@@ -182,7 +182,7 @@ def _table(graph: "Graph", begin: int, result: "Result") -> "pyarrow.Table":
 
 
 class _Pace:
-    """Tells the progress, and now and then the pace in a line, for logs that nobody looks at while they are written."""
+    """Reports the progress, and logs the pace from time to time, for logs that are read later."""
 
     def __init__(self, done: int, total: int, update: Callable[[int, int], None]) -> None:
         self.began, self.at_first, self.total, self.update = time.monotonic(), done, total, update
@@ -190,7 +190,7 @@ class _Pace:
         update(done, total)
 
     def of_batch(self, before: int) -> Callable[[int, int], None]:
-        """Return what is told of the progress in a batch, with so many vertices done before it."""
+        """Return the progress function of a batch; ``before`` vertices were done before it."""
         return lambda now, _: self._tell(before + now)
 
     def _tell(self, done: int) -> None:

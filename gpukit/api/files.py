@@ -1,4 +1,4 @@
-"""What was saved, loaded again."""
+"""Loading of saved objects."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -27,9 +27,10 @@ def load(
     ----------
     path : path
     graph : Graph or graph-like, optional
-        Its graph: an index needs it, and a campaign to go on; of an answer it says what degrees vertices have.
+        Its graph. An index needs it, and so does a campaign that is to continue. For an answer it provides the degrees
+        of the vertices.
     device : str
-        Where an index or a campaign is to run.
+        The device for an index or a campaign.
 
     Raises
     ------

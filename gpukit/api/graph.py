@@ -1,4 +1,4 @@
-"""Graphs for Python: out of files, tables, matrices and the graphs of other libraries."""
+"""Graphs for Python: from files, tables, matrices and the graphs of other libraries."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 class Graph(Content):
     """A directed graph with edge probabilities; an undirected one holds each edge in both directions.
 
-    Make one by :func:`read_edges`, :func:`read_graph` or one of the functions ``from_…``.
+    Made by :func:`read_edges`, :func:`read_graph` or one of the functions ``from_…``.
 
     Parameters
     ----------
     graph : gpukit.graph.csr.Graph
         Its arrays.
     params, inputs, seed
-        What it was made with, as ``graph import`` stores it.
+        The parameters, input digests and seed of the import, as ``graph import`` stores them.
     tables : mapping of arrays, optional
-        Its sampling tables, if at hand.
+        Its sampling tables, if available.
     digest : str, optional
         Its digest, if known.
 
@@ -88,22 +88,22 @@ class Graph(Content):
 
     @property
     def undirected(self) -> bool:
-        """Whether every edge was made in both directions."""
+        """Whether the graph is undirected, so that every edge is stored in both directions."""
         return self.csr.undirected
 
     @property
     def weights(self) -> str:
-        """How edges got their probabilities, as ``weights`` takes it."""
+        """The scheme of the edge probabilities, as a value of ``weights``."""
         return str(self.csr.weights)
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What was found when it was made: ``self_loops_dropped``, ``parallel_edges_merged`` and more."""
+        """Facts about its import: ``self_loops_dropped``, ``parallel_edges_merged`` and more."""
         return dict(self.csr.facts)
 
     @property
     def vertices(self) -> list[Label]:
-        """What people call the vertices, in the order of the graph."""
+        """The external names of the vertices, in the order of the graph."""
         return self.csr.original(range(self.n)).tolist()
 
     @cached_property
@@ -139,7 +139,7 @@ class Graph(Content):
         from gpukit.artifacts import write_graph
 
         if self._digest is not None:
-            self._tables = None  # a file gives them in another order than they are made in
+            self._tables = None  # a file lists them in a different order
         kept = self.csr.in_indptr is not None
         write_graph(target, self.csr, self.tables() if kept else None, compress=compress, **self._made)
 
@@ -152,19 +152,20 @@ class Graph(Content):
         return self.n
 
     def with_weights(self, weights: str, *, seed: int = 0) -> "Graph":
-        """Return the graph with other edge probabilities: what an import with these gives.
+        """Return the graph with other edge probabilities, as an import with these would make it.
 
         Parameters
         ----------
         weights : str
             ``wc``, ``const:P``, ``trivalency``, ``uniform:LO:HI`` or ``none``.
         seed : int
-            Of ``trivalency`` and ``uniform``.
+            The seed of ``trivalency`` and ``uniform``.
 
         Raises
         ------
         UsageError
-            If the graph has probabilities of its own, whose edges of probability 0 are gone, or is to have such.
+            If the graph has explicit probabilities (its edges of probability 0 were dropped), or ``weights`` is
+            ``file``.
 
         Examples
         --------
@@ -181,7 +182,7 @@ class Graph(Content):
             return self
         if "file" in (scheme.scheme, self.csr.weights.scheme):
             raise UsageError(
-                f"the graph has weights {self.weights} and cannot be given weights {weights}; make it anew with these"
+                f"the graph has weights {self.weights} and cannot be given weights {weights}; make it again with these"
             )
         words = drawn_stored(scheme, self.csr.indptr, self.csr.indices) if scheme.drawn else None
         graph = replace(
@@ -193,7 +194,7 @@ class Graph(Content):
 
 
 def read_graph(path: "str | os.PathLike[str]") -> Graph:
-    """Read a graph that :meth:`Graph.save` or ``gpukit graph import`` has written.
+    """Read a graph that :meth:`Graph.save` or ``gpukit graph import`` wrote.
 
     Raises
     ------
@@ -219,7 +220,7 @@ def read_graph(path: "str | os.PathLike[str]") -> Graph:
 
 
 class TextOptions(TypedDict, total=False):
-    """What is rarely said of a file of edges, and where it is read."""
+    """Rare options for a file of edges, and the options of a session."""
 
     sep: str | None
     header: bool | None
@@ -260,41 +261,44 @@ def read_edges(
     path : path
         Text, CSV, or a file in a format that ``gpukit graph import --format list`` shows; also compressed.
     source, target, weight : str or int, optional
-        Columns by name or by number from 1; found by looking by default. A column of weights holds probabilities.
+        Columns by name or by number from 1; detected by default. A column of weights holds probabilities.
     undirected : bool, optional
-        Whether each edge stands for both directions; by default as the file says, else not.
+        Whether each listed edge is an edge in both directions; by default what the file says, or else false.
     weights : str, optional
         Edge probabilities: ``wc`` (1/in-degree, the default), ``const:P``, ``trivalency``, ``uniform:LO:HI``, ``file``
-        (those of the file, the default where ``weight`` is named) or ``none``.
+        (from the file; the default if ``weight`` is given) or ``none``.
     parallel_edges : str
-        Of a repeated edge ``sum`` adds the counts, ``max`` (or ``merge``) takes the largest weight, ``first`` that of
-        the first line, and ``combine`` takes each as a chance. By default ``sum`` with ``scale``, else ``max``.
+        The treatment of repeated edges: ``sum`` adds the counts, ``max`` (or ``merge``) keeps the largest weight,
+        ``first`` keeps the weight of the first line, and ``combine`` counts each as a separate chance. The default is
+        ``sum`` with ``scale``, otherwise ``max``.
     scale : str, optional
-        Make probabilities of counts: ``max`` divides by the largest, ``in-sum`` by the sum of those into the head, and
-        a number, as a text, by that.
+        Turn counts into probabilities: ``max`` divides by the largest count, ``in-sum`` by the sum of the counts into
+        the head, and a number (as a text) by this number.
     vertices : int, optional
-        The ids are 0 … N-1, also those without edges.
+        The graph has the vertices 0 … N-1, including those without edges.
     dataset : str, optional
-        The file is this one of ``gpukit data list``.
+        The file is this data set of ``gpukit data list``.
     transpose : bool
         Whether to keep the in-edges.
     sep, header, ids
-        Of a text: what stands between columns, whether the first line names them, whole numbers or names.
+        For a text: the separator of columns, whether the first line names them, and whether ids are whole numbers or
+        names.
     format, comment, skip_bad
-        The format by name, what a comment begins with (or ``none``), and how many lines that are no edges to skip.
+        The name of the format, the character that starts a comment (or ``none``), and the most invalid lines to skip.
     decimal, sheet
-        What the decimals of weights begin with, ``.`` or ``,``; and the sheet of a workbook of Excel.
+        The decimal mark of weights, ``.`` or ``,``; and the sheet of an Excel workbook.
     encoding
-        That of a text, by a name that Python knows; UTF-8 by default.
+        The encoding of a text, by a name that Python knows; UTF-8 by default.
     fold_case, strip
-        Whether names that differ only in case, or in runs of blanks, are one. The most frequent spelling stays.
+        Whether names that differ only in case, or only in runs of blanks, are the same. The most frequent spelling is
+        kept.
     threads, seed, progress
-        As everywhere; the seed is that of ``trivalency`` and ``uniform``.
+        As in :func:`influence_maximization`; the seed is used by ``trivalency`` and ``uniform``.
 
     Raises
     ------
     InputError, UsageError
-        In the words of the command line.
+        For the same reasons as on the command line.
 
     Examples
     --------

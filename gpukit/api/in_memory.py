@@ -1,4 +1,4 @@
-"""Graphs out of what other libraries hold in memory: NetworkX, SciPy, pandas, Arrow, and plain lists."""
+"""Graphs from objects of other libraries in memory: NetworkX, SciPy, pandas, Arrow, and plain lists."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from gpukit.graph.read.edgelist import EdgeList
 
 GraphLike = Any
-"""A :class:`Graph`, a graph of NetworkX, a sparse matrix of SciPy, or a table of edges (pandas, Polars, Arrow)."""
+"""A :class:`Graph`, a NetworkX graph, a SciPy sparse matrix, or a table of edges (pandas, Polars, Arrow)."""
 
 
 Column = Any
-"""A list, an array of NumPy or Arrow, a column of pandas or Polars, a tensor on the CPU."""
+"""A list, a NumPy or Arrow array, a column of pandas or Polars, or a tensor on the CPU."""
 
 
 def open_graph(session: Session, graph: GraphLike, weights: str | None = None, *, transpose: bool = True) -> Graph:
-    """Let a session be about a graph-like; return it as a :class:`Graph`."""
+    """Set the graph of a session from a graph-like object, and return it as a :class:`Graph`."""
     with session.phase("read"):
         found = as_graph(graph, weights)
         session.graph = found._transposed if transpose else found.csr
@@ -38,13 +38,13 @@ def open_graph(session: Session, graph: GraphLike, weights: str | None = None, *
 
 
 def as_graph(graph: GraphLike, weights: str | None = None) -> Graph:
-    """Return a graph-like as a :class:`Graph`.
+    """Return a graph-like object as a :class:`Graph`.
 
     Parameters
     ----------
     graph : Graph, networkx.Graph, sparse matrix or array of SciPy, table of pandas, Polars or Arrow
-        Tables have the ends of edges in columns that are called so, or in the only two. Attributes, values and
-        further columns do not count.
+        A table has the ends of edges in columns whose names say so, or has only two columns. Attributes, values and
+        further columns are ignored.
     weights : str, optional
         Edge probabilities; those of a Graph, or ``wc``, by default.
 
@@ -81,14 +81,14 @@ def from_networkx(
     scale: Scale | None = None,
     seed: int = 0,
 ) -> Graph:
-    """Make a graph of one of NetworkX; its nodes are whole numbers or texts, all of one kind.
+    """Make a graph from a NetworkX graph; its nodes must be all whole numbers or all texts.
 
     Parameters
     ----------
     graph : networkx.Graph
         Directed or not, with parallel edges or without.
     weight : str, optional
-        The attribute of edges that is their probability; none counts by default.
+        The edge attribute with the probability; none is read by default.
     weights, parallel_edges, scale, seed
         As in :func:`read_edges`.
 
@@ -128,12 +128,12 @@ def from_scipy(
     scale: Scale | None = None,
     seed: int = 0,
 ) -> Graph:
-    """Make a graph of a sparse matrix of SciPy: entry (i, j) is the edge i → j, vertices are 0 … n-1.
+    """Make a graph from a SciPy sparse matrix: entry (i, j) is the edge i → j, vertices are 0 … n-1.
 
     Parameters
     ----------
     matrix : sparse array or matrix
-        Square; values count with ``weights="file"`` alone, as probabilities.
+        Square; its values are read only with ``weights="file"``, as probabilities.
     weights, undirected, parallel_edges, scale, seed
         As in :func:`read_edges`.
 
@@ -170,15 +170,15 @@ def from_pandas(
     scale: Scale | None = None,
     seed: int = 0,
 ) -> Graph:
-    """Make a graph of a DataFrame with an edge a row.
+    """Make a graph from a DataFrame with one edge per row.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        Or one of Polars.
+        Or a Polars DataFrame.
     source, target, weight : column names, optional
-        The ends of edges; columns called so, or the only two, by default, or named levels of the index. Weights are
-        probabilities, or counts with ``scale``.
+        The columns of the ends of edges, or named levels of the index; by default columns whose names say so, or the
+        only two. Weights are probabilities, or counts with ``scale``.
     weights, undirected, parallel_edges, scale, seed
         As in :func:`read_edges`.
 
@@ -215,9 +215,9 @@ def from_arrow(
     scale: Scale | None = None,
     seed: int = 0,
 ) -> Graph:
-    """Make a graph of a table of Arrow with an edge a row; parameters and errors are those of :func:`from_pandas`.
+    """Make a graph from an Arrow table with one edge per row; parameters and errors are those of :func:`from_pandas`.
 
-    A table of another library is one, too, where pyarrow can read its ``__arrow_c_stream__`` or ``__dataframe__``.
+    A table of another library works, too, if pyarrow can read its ``__arrow_c_stream__`` or ``__dataframe__``.
 
     Examples
     --------
@@ -242,7 +242,7 @@ def _from_table(
     seed: int,
     scale: Scale | None,
 ) -> Graph:
-    """Make a graph of a table with an edge a row; ``name`` and ``kind`` are what messages call it."""
+    """Make a graph from a table with one edge per row; messages use ``name`` and ``kind``."""
     found = table_of(table)
     if found is None:
         raise WrongType(f"{type_of(table)} is no {kind}")
@@ -266,23 +266,23 @@ def from_edges(
     scale: Scale | None = None,
     seed: int = 0,
 ) -> Graph:
-    """Make a graph of edges ``u[i] → v[i]``.
+    """Make a graph from edges ``u[i] → v[i]``.
 
     Parameters
     ----------
     u, v : sequences of int or of str
-        Tails and heads: lists, arrays of NumPy or Arrow, columns of pandas or Polars, tensors on the CPU.
+        Tails and heads: lists, NumPy or Arrow arrays, columns of pandas or Polars, or tensors on the CPU.
     w : sequence of float, optional
         Probabilities.
     vertices : int, optional
-        The ids are 0 … N-1, also those without edges.
+        The graph has the vertices 0 … N-1, including those without edges.
     weights, undirected, parallel_edges, scale, seed
-        As in :func:`read_edges`; ``file`` stands for ``w``, and is the default with it.
+        As in :func:`read_edges`; ``weights="file"`` means ``w``, and is the default if ``w`` is given.
 
     Raises
     ------
     InputError
-        If they do not hold vertices of one kind, or probabilities, or there are none.
+        If vertices are not all of one kind, a weight is no probability, or there are no edges.
     UsageError
         If their lengths differ.
 
@@ -310,7 +310,7 @@ def _from_arrays(
     scale: Scale | None,
     titles: Sequence[str],
 ) -> Graph:
-    """Make a graph of columns; ``name`` and ``titles`` are what messages call them."""
+    """Make a graph from columns; messages use ``name`` and ``titles``."""
     from gpukit.graph.read.edgelist import edges_of_columns
 
     lengths = [len(one) for one in columns]
@@ -327,7 +327,7 @@ def _from_arrays(
 
 
 def _columns(name: str, there: list[Any], source: Any, target: Any, weight: Any) -> list[Any]:
-    """Return the columns to read of a table: those named, or where none are, those that can be the ends of edges."""
+    """Return the columns of a table to read: the named ones, or if none are named, the possible ends of edges."""
     if (source is None) != (target is None):
         raise UsageError("give both source and target, or none of them")
     if source is None:
@@ -347,7 +347,7 @@ def _columns(name: str, there: list[Any], source: Any, target: Any, weight: Any)
 
 
 def _scheme(weights: str | None, named: bool, what: str) -> str:
-    """Return the edge probabilities that are meant; what holds some must be named for them, and for nothing else."""
+    """Return the scheme of edge probabilities; it must be ``file`` if and only if weights are named."""
     found = optional(text, "weights", weights) or ("file" if named else "wc")
     if (found == "file") != named:
         problem = f"{what} names probabilities, which weights {found} does not read" if named else "weights file reads"
@@ -362,7 +362,7 @@ def _nothing_said() -> Any:
 
 
 def _highest(scale: Scale | None) -> float:
-    """Return the highest weight that may come: that of a probability, or where they are to be scaled, of a count."""
+    """Return the highest accepted weight: that of a probability, or with ``scale`` that of a count."""
     from gpukit.graph.lines import COUNTS, PROBABILITIES
 
     return COUNTS if scale else PROBABILITIES
@@ -371,7 +371,7 @@ def _highest(scale: Scale | None) -> float:
 def _made(
     found: "EdgeList", weights: str, parallel: Parallel | None, undirected: bool, seed: int, scale: Scale | None
 ) -> Graph:
-    """Build the graph of what was found in memory, as an import of the same edges does."""
+    """Build the graph of edges in memory, as an import of the same edges does."""
     from gpukit.graph.probabilities import parse_weights
 
     undirected = flag("undirected", undirected)

@@ -1,4 +1,4 @@
-"""Arguments that are rarely given: functions take them by ``**more``, and help shows them as if they were written."""
+"""Rare arguments: functions take them by ``**more``, and help shows them as if they were in the signature."""
 
 import inspect
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from gpukit.api.session import WHERE
 from gpukit.parameters.option import Parameters, declared
 
 COLUMNS = "; name columns by source, target and weight"
-"""What is meant by the command line's ``--columns``."""
+"""Advice for somebody who gives the command line's ``--columns``."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -17,8 +17,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def keywords(params: type[Parameters] | None = None, **usual: Any) -> Callable[[Function], Function]:
     """Return a decorator for a function with ``**more: Unpack[…]`` of a TypedDict, whose names become keywords.
 
-    Where one is not given, the function gets its default: that of ``params``, of ``usual``, or of :class:`Where`. Other
-    names are a TypeError, as ever.
+    An argument that is not given gets its default: from ``params``, from ``usual``, or from :class:`Where`. Other names
+    raise TypeError as usual.
     """
     usual = {**WHERE, **usual} | {name: one.default for name, one in (declared(params) if params else {}).items()}
 

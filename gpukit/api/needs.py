@@ -1,7 +1,8 @@
-"""What commands on a graph take, from the headers of their files: ``--estimate``.
+"""Memory and time that commands on a graph need, estimated from the headers of their files: ``--estimate``.
 
-What follows from sizes and options is said in bytes (measured against peaks in ``tests/cli/test_cli_estimate.py``). How
-large RR sets, worlds and ego-networks get, only the edges tell; that they come on top is said, and what bounds them.
+Needs that follow from sizes and options are given in bytes (compared with measured peaks in
+``tests/cli/test_cli_estimate.py``). The sizes of RR sets, worlds and ego-networks depend on the edges; for these the
+estimate only names the additional need and its limit.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,15 +13,16 @@ from gpukit.api.estimate import START_BYTES
 from gpukit.wording import spelled
 
 RANK_VISITS_A_S, WALKS_A_S = 200e6, 2e6
-"""Edges that PageRank looks at, and walks that an index draws, in a second on two threads (measured, roughly)."""
+"""Edges that PageRank reads per second, and walks that an index draws per second, on two threads (roughly measured)."""
 
 
 QUERY_BYTES = 48 << 20
-"""What queries of kPAR take beside other compiled code (measured)."""
+"""Bytes that the queries of kPAR need besides other compiled code (measured)."""
 
 
 class Size(NamedTuple):
-    """A graph by its header: vertices, edges, bytes of the out-edges, the in-edges and the tables, threads."""
+    """The sizes of a graph from its header: vertices, edges, and bytes of out-edges, in-edges and tables; and the
+    threads."""
 
     n: int
     m: int
@@ -31,12 +33,13 @@ class Size(NamedTuple):
 
     @property
     def reverse(self) -> int:
-        """Bytes of what RR sets are drawn from, and of the out-edges that are read with it."""
+        """Bytes of the in-edges and tables from which RR sets are drawn, and of the out-edges, which are read with
+        them."""
         return self.out + self.back + self.tables
 
 
 class Needs(NamedTuple):
-    """Bytes by what takes them; what comes on top of these; seconds, where a rate is known."""
+    """Bytes by purpose; a text about additional needs; and seconds, if a rate is known."""
 
     parts: dict[str, int]
     on_top: str | None = None
@@ -58,43 +61,43 @@ def size_of(path: Path, threads: int) -> Size:
 
 
 def whole(needs: Needs) -> Needs:
-    """Return the needs with those of the process itself."""
+    """Return the needs, with the bytes of the process itself added."""
     return needs._replace(parts={"the process": START_BYTES} | needs.parts)
 
 
 def rr_sets(size: Size, asked: Mapping[str, Any]) -> Needs:
-    """``gim run`` and ``gim sample``: what sets are drawn from, and the counters of the threads."""
+    """``gim run`` and ``gim sample``: the graph, and the counters of the threads."""
     parts = {"the graph": size.reverse, "counters": 16 * size.n * size.threads}
     limit = asked.get("max_members")
-    bound = f", {spelled('max_members')} {limit:,} of them at most" if limit else ""
-    return Needs(parts, f"RR sets: 8 bytes each and 4 a member{bound}, twice while they are joined to others")
+    bound = f", at most {spelled('max_members')} {limit:,}" if limit else ""
+    return Needs(parts, f"RR sets: 8 bytes per set and 4 per member{bound}; twice as much while collections are joined")
 
 
 def mrr_sets(size: Size, asked: Mapping[str, Any]) -> Needs:
-    """``merit run`` and ``merit start``: the same of sets that are kept from round to round."""
+    """``merit run`` and ``merit start``: the same, for sets that are kept from round to round."""
     parts = {"the graph": size.reverse, "counters": 16 * size.n * size.threads}
-    return Needs(parts, "mRR sets: 48 bytes each, and up to 12 a member")
+    return Needs(parts, "mRR sets: 48 bytes per set, and up to 12 per member")
 
 
 def worlds(size: Size, asked: Mapping[str, Any]) -> Needs:
-    """``imgpu run`` and ``imgpu reach``: a world of each thread."""
+    """``imgpu run`` and ``imgpu reach``: the graph, and one world per thread."""
     parts = {"the graph": size.out + size.back, "a world a thread": 32 * size.n * size.threads}
-    return Needs(parts, "worlds that are kept: half of what is free at most, and drawn again where they do not fit")
+    return Needs(parts, "stored worlds: at most half of the free memory; worlds that do not fit are drawn again")
 
 
 def egos(size: Size, asked: Mapping[str, Any]) -> Needs:
-    """``diversity``: the graph in both directions and its triangles counted."""
-    return Needs({"the graph": 2 * size.out}, "ego-networks: 12 to 24 bytes a triangle where all are kept")
+    """``diversity``: the graph in both directions, with the number of triangles of each edge."""
+    return Needs({"the graph": 2 * size.out}, "ego-networks: 12 to 24 bytes per triangle if all are stored")
 
 
 def rank(size: Size, asked: Mapping[str, Any]) -> Needs:
-    """``kpar rank``: what is left and what is found at each vertex."""
+    """``kpar rank``: the graph, and the remaining mass and the PageRank of each vertex."""
     parts = {"the graph": size.out + size.back, "mass and PageRank": 72 * size.n}
     return Needs(parts, None, _ranking(size))
 
 
 def index(size: Size, asked: Mapping[str, Any]) -> Needs:
-    """``kpar index``: the walks of all vertices, by the formula that says how many there are."""
+    """``kpar index``: the graph, and the walks of all vertices, whose number follows from a formula."""
     from gpukit.kpar.index.build import BYTES_PER_WALK
     from gpukit.kpar.problem import Constants, Params
 
@@ -107,12 +110,13 @@ def index(size: Size, asked: Mapping[str, Any]) -> Needs:
 
 
 def spread(size: Size, asked: Mapping[str, Any]) -> Needs:
-    """``evaluate spread``: the out-edges, and what each thread has reached."""
+    """``evaluate spread``: the out-edges, and the reached vertices of each thread."""
     return Needs({"the graph": size.out, "a cascade a thread": 24 * size.n * size.threads})
 
 
 def answers(size: Size, asked: Mapping[str, Any]) -> Needs:
-    """``kpar query`` and ``kpar all``: the index by start and by end, and the working space of the threads."""
+    """``kpar query`` and ``kpar all``: the graph, the index by start and by end, and the working space of the
+    threads."""
     parts = {"the code of queries": QUERY_BYTES, "the graph": size.out + size.back}
     parts["working space"] = 40 * size.n * size.threads
     if asked["index_file"] is None:
@@ -122,7 +126,7 @@ def answers(size: Size, asked: Mapping[str, Any]) -> Needs:
 
 
 def _held(path: Path) -> dict[str, int]:
-    """Return the bytes of the arrays of an artifact by their group."""
+    """Return the bytes of the arrays of an artifact, by group."""
     import numpy as np
 
     from gpukit.artifacts.describe import describe

@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 _log = logging.getLogger("gpukit")
 
 OPENED_QUERIES = 1000
-"""Queries that `auto` expects of an index that is opened."""
+"""Number of queries to an opened index that `auto` assumes."""
 
 Source = Label | Mapping[Any, int]
-"""A vertex, or vertices with weights: one query."""
+"""The source of one query: a vertex, or vertices with weights."""
 
 
 class PageRankIndex(Follows):
-    """Random walks of every vertex, by which queries are answered: ``gpukit kpar index`` and ``kpar query``.
+    """An index of random walks from every vertex, which answers queries: ``gpukit kpar index`` and ``kpar query``.
 
     Parameters
     ----------
@@ -56,18 +56,18 @@ class PageRankIndex(Follows):
     weights : str, optional
         Edge probabilities, as in :func:`gpukit.read_edges`; those of a Graph, or ``wc``, by default.
     weighted : bool
-        Whether to take edges in proportion to their weights: ``file``, or drawn for each edge.
+        Whether walks choose edges in proportion to their weights. The weights must be ``file``, or drawn for each edge.
     hubs, adaptive, memory
         As the options of ``gpukit papers kpar index``.
     updatable : bool
-        Whether edges and vertices can be added and removed later, by :meth:`update`; such an index is made on the CPU.
+        Whether :meth:`update` can add and remove edges and vertices later; such an index is made on the CPU.
     device, gpus, threads, seed, progress
-        As in :func:`gpukit.influence_maximization`; queries run there, too.
+        As in :func:`gpukit.influence_maximization`; queries run on the same device.
 
     Raises
     ------
     UsageError, InputError, DeviceError
-        In the words of the command line.
+        For the same reasons as on the command line.
 
     Examples
     --------
@@ -154,22 +154,22 @@ class PageRankIndex(Follows):
         gpus: int = 1,
         threads: int | None = None,
     ) -> "PageRankIndex":
-        """Open the files of a graph and of its index for a program that asks many questions, from any of its threads.
+        """Open the files of a graph and of its index, for a program that asks many queries, from any of its threads.
 
-        What queries need is kept beside the index, in ``IRW.h5.ready``, and mapped into memory by all later openings:
-        that takes no longer for a large graph. Threads that ask at the same time are answered at the same time.
+        The prepared data of queries are stored next to the index, in ``IRW.h5.ready``. Later openings map this file
+        into memory, which takes no longer for a large graph. Queries from several threads are answered concurrently.
 
         Parameters
         ----------
         graph, index : path
-            As ``gpukit graph import`` and ``gpukit kpar index`` wrote them.
+            Files that ``gpukit graph import`` and ``gpukit kpar index`` wrote.
         device, gpus, threads
-            Where queries run; the GPUs are leased until the program ends.
+            The device for queries; GPUs are leased until the program ends.
 
         Raises
         ------
         UsageError, InputError, DeviceError
-            In the words of the command line.
+            For the same reasons as on the command line.
 
         Examples
         --------
@@ -198,7 +198,7 @@ class PageRankIndex(Follows):
         return made
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy is made of, also a pickled one: an opened index is opened again, from the same files."""
+        """Return the state of a copy, also for pickling; a copy of an opened index opens the same files again."""
         self._follow()
         names = ("_files", "_artifact", "_opened", "_index") if self._files is None else ("_files",)
         return {name: getattr(self, name) for name in (*names, "_where", "_device")}
@@ -220,7 +220,7 @@ class PageRankIndex(Follows):
         self._follower = None
 
     def close(self) -> None:
-        """Let the threads of an opened index end, once they have answered what was asked."""
+        """End the threads of an opened index, after they have answered the pending queries."""
         if self._engine is not None:
             self._engine.close()
 
@@ -241,12 +241,12 @@ class PageRankIndex(Follows):
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of what it says, the ``digest`` of the file."""
+        """The SHA-256 of its content, the ``digest`` of the file."""
         return self._digest or self._content().payload
 
     @property
     def graph(self) -> Graph:
-        """The graph, with what updates changed."""
+        """The graph, with the changes of all updates."""
         self._follow()
         if self._files is not None and not self._read:
             self._opened, self._read = read_graph(self._files[0]), True
@@ -285,13 +285,13 @@ class PageRankIndex(Follows):
         k : int, optional
             Length of the answer; 100, or n if smaller, by default.
         depth : str
-            ``refined``: once the guarantee holds, look twice at the vertices around the end of the answer, and say
-            which places are certain; ``auto``: without that look; ``end``: halve the error; ``exact``: the true k best,
-            by the power method; vertices outside that tie with the last are in ``details["tied"]``.
+            ``auto``: stop as soon as the guarantee holds. ``refined``: then also examine the vertices near the end of
+            the answer again, and report which places are certain. ``end``: halve the error. ``exact``: the true k best,
+            by the power method; ``details["tied"]`` lists vertices outside the answer that tie with its last one.
         among : vertices, optional
-            Whom answers may name: the k best of these alone; all by default.
+            The only vertices that answers may name; all by default.
         exclude : vertices, optional
-            Whom answers leave out.
+            Vertices that answers leave out.
         """
         return self.top_k_many([source], k, depth=depth, among=among, exclude=exclude)
 
@@ -336,7 +336,7 @@ class PageRankIndex(Follows):
             session.params = {"k": length, "depth": depth, "bounds": "exact", **asked.record(), **counted}
             details: dict[str, Any] = {}
             if depth == "exact":
-                session.graph = self.graph.csr  # an opened index has no weights of edges
+                session.graph = self.graph.csr  # an opened index has no edge weights
                 result, tied = answer_exactly(session, joined, asked, length, named)
                 details["tied"] = [graph.original(one).tolist() for one in tied]
             else:
@@ -345,7 +345,7 @@ class PageRankIndex(Follows):
             return TopK(self._later(session, joined, result), details, graph)
 
     def _later(self, session: Session, joined: "Sources", result: "Result") -> Later:
-        """Return answers whose artifact is made when it is asked for, with the digests of graph and index as now."""
+        """Return answers whose artifact is made on first use, with the present digests of graph and index."""
         inputs = None if self._behind else {"graph": self._opened.digest, "index": self.digest}
         updates, further = 0 if self._follower is None else self._follower.updates, session.inputs
 
@@ -366,7 +366,7 @@ class PageRankIndex(Follows):
         return Later(answer_arrays(session.graph, joined, result), said, make)
 
     def _answer(self, session: Session, joined: "Sources", k: int, depth: str, among: "np.ndarray | None") -> "Result":
-        """Answer queries: by the threads of an opened index, or here."""
+        """Answer queries: in the threads of an opened index, or in this thread."""
         if self._engine is not None and depth == "refined" and among is None:
             return self._engine.answer(joined, k)
         with self._one_at_a_time:
@@ -384,20 +384,21 @@ class PageRankIndex(Follows):
     ) -> int:
         """Write the answers of all vertices as a Parquet table: ``gpukit kpar all``; needs the package pyarrow.
 
-        What was killed goes on where it stopped when it is called again.
+        After a kill, the same call continues from the last complete batch.
 
         Parameters
         ----------
         path : path
-            Of the table: ``source``, ``target`` and ``weight``; the targets of each source by falling weight.
+            The file of the table, with the columns ``source``, ``target`` and ``weight``; the targets of each source
+            are ordered by falling weight.
         k : int, optional
             Length of an answer; 100, or n if smaller, by default.
         depth : str
             ``refined`` or ``auto``, as of :meth:`top_k`.
         part : str, optional
-            ``I/N``: the I-th of N ranges of vertices alone.
+            ``I/N``: only the I-th of N ranges of vertices.
         force : bool
-            Whether to replace a file that is no such table, too.
+            Whether to replace even a file that is no such table.
 
         Returns
         -------
@@ -407,7 +408,7 @@ class PageRankIndex(Follows):
         Raises
         ------
         UsageError
-            If pyarrow is not installed, a value is outside its range, or there is another file.
+            If pyarrow is not installed, a value is out of range, or another file would be replaced.
         InputError
             If it cannot be written.
 
@@ -440,7 +441,7 @@ class PageRankIndex(Follows):
                 return write_all(session, where, prepared, out, length, first, last, refine=depth == "refined")[0]
 
     def all_edges(self, k: int | None = None, *, depth: Stop = "refined") -> "PageRankEdges":
-        """Return the answers of all vertices as edges in memory: what :meth:`write_all` writes.
+        """Return the answers of all vertices as edges in memory, the same as :meth:`write_all` writes.
 
         Parameters
         ----------
@@ -452,8 +453,8 @@ class PageRankIndex(Follows):
         Returns
         -------
         gpukit.api.everybody.PageRankEdges
-            ``edge_index`` (int64, shape (2, rows)) and ``edge_weight`` (float32) of PyTorch Geometric, as arrays of
-            NumPy that ``torch.from_numpy`` and ``from_dlpack`` take without a copy; ``to_arrow()`` is a table.
+            ``edge_index`` (int64, shape (2, rows)) and ``edge_weight`` (float32) of PyTorch Geometric, as NumPy arrays
+            that ``torch.from_numpy`` and ``from_dlpack`` take without a copy; ``to_arrow()`` returns a table.
 
         Examples
         --------
@@ -478,17 +479,17 @@ class PageRankIndex(Follows):
                 return all_edges(graph, answer(session, where, prepared, every, length, depth=depth))
 
     def _prepare(self, session: Session, work: float) -> "tuple[Device, Any]":
-        """Return the device, and graph and index there; they stay for the next query."""
+        """Return the device, and the graph and the index on it; they stay there for the next query."""
         from gpukit.kpar.run import prepare_on
 
         asked = self._device
         if self._prepared is not None and self._on_cpu:
-            session.device = device = self._prepared[0]  # looking for another one takes longer than a query
+            session.device = device = self._prepared[0]  # the choice of a device takes longer than a query
             if self._follower is not None:
                 self._prepared = device, [self._follower.prepared()]
             return self._prepared
         if asked == "auto" and self._prepared is not None:
-            asked = self._prepared[0].kind  # where graph and index are
+            asked = self._prepared[0].kind  # the device that has the graph and the index
         device = session.use_device(asked, work=work)
         if self._follower is not None and device.kind == "cpu":
             self._prepared = device, [self._follower.prepared()]

@@ -1,4 +1,4 @@
-"""Answers of kPAR's queries, for commands and for Python: the device, the answer, and the artifact that holds it."""
+"""Answers to kPAR's queries, for commands and for Python: options, answers, and their artifact."""
 
 import hashlib
 from collections.abc import Callable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def among_of(n: int, vertices: list[int], inputs: dict[str, str]) -> "np.ndarray":
-    """Return which vertices answers may name (bool, n); a digest of their internal ids joins ``inputs``."""
+    """Return which vertices answers may name (bool, n), and add a digest of their internal ids to ``inputs``."""
     import numpy as np
 
     among = np.zeros(n, np.bool_)
@@ -38,7 +38,8 @@ def restricted(
     exclude: Vertices,
     digest: str | None = None,
 ) -> "tuple[int, np.ndarray | None, dict[str, int]]":
-    """Return the length of answers, which vertices they may name (bool, n; None: all), and how many, as parameters."""
+    """Return the length of answers, the vertices they may name (bool, n; None: all), and the number of these as
+    parameters."""
     listed = None if among is None else internal(graph, among, "among", none=False, digest=digest)
     if out := internal(graph, exclude, "exclude", digest=digest):
         listed = without(range(graph.n) if listed is None else listed, out)
@@ -52,7 +53,7 @@ def answer(
     session: Session, device: "Device", prepared: Any, sources: "Sources", k: int, *, depth: str = "auto",
     among: "np.ndarray | None" = None, query: "Callable[..., Result] | None" = None,
 ) -> "Result":  # fmt: skip
-    """Answer queries on what :func:`gpukit.kpar.run.prepare_on` made, by ``query_on`` there or by ``query``."""
+    """Answer queries on the result of :func:`gpukit.kpar.run.prepare_on`, by its ``query_on`` or by ``query``."""
     from gpukit.kpar.run import query_on
 
     to_end, refine = depth == "end", depth == "refined"
@@ -65,7 +66,7 @@ def answer(
 def answer_exactly(
     session: Session, sources: "Sources", params: "Params", k: int, among: "np.ndarray | None" = None
 ) -> "tuple[Result, list[np.ndarray]]":
-    """Return the true k best, and the vertices outside each answer that tie with its last (internal ids)."""
+    """Return the true k best, and the vertices outside each answer that tie with its last vertex (internal ids)."""
     import numpy as np
 
     from gpukit.evaluate.ppr import certified

@@ -1,4 +1,4 @@
-"""What an index of kPAR does while its graph changes: ``gpukit kpar update``, in memory."""
+"""Updates of an index of kPAR while its graph changes: ``gpukit kpar update``, in memory."""
 
 from collections.abc import Iterable
 from threading import Lock
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from gpukit.kpar.index.build import Index
 
 Edge = tuple[Label, Label] | tuple[Label, Label, float]
-"""The ends of an edge, and its weight where edges are weighted."""
+"""The ends of an edge, and its weight if edges are weighted."""
 
 
 class Follows(Content):
-    """An index that follows its graph, where it was made for that."""
+    """The part of an index that follows changes of its graph, if the index is updatable."""
 
     _artifact: "Artifact | None" = None
     _files: "tuple[Path, Path] | None" = None
@@ -51,7 +51,7 @@ class Follows(Content):
                 self._prepared = None
 
     def _follow_for_queries(self) -> None:
-        """Bring up to date what queries need before they are prepared: names; on a GPU also edges and walks."""
+        """Update what the preparation of queries needs: names, and on a GPU also edges and walks."""
         if self._follower is not None and (self._follower.other_vertices or not self._on_cpu):
             self._follow()
 
@@ -62,7 +62,7 @@ class Follows(Content):
 
     @property
     def _behind(self) -> bool:
-        """Whether there were updates since graph and index were made."""
+        """Whether there were updates since graph and index were last made."""
         return self._follower is not None and self._follower.updates != self._followed
 
     def update(
@@ -74,37 +74,38 @@ class Follows(Content):
         add_vertices: Vertices = (),
         remove_vertices: Vertices = (),
     ) -> "Update":
-        """Change edges and vertices: ``gpukit kpar update``, in memory; all or, where one is refused, none.
+        """Change edges and vertices: ``gpukit kpar update``, in memory. If one change is refused, none is made.
 
-        The first update opens the index, which takes about as long as making it; the next ones take as long as the
-        walks that they change. On the CPU queries follow the rows that changed; the first one, and one after vertices
-        came or went, makes all rows anew.
+        The first update opens the index, which takes about as long as making it. The time of later updates depends on
+        the number of walks that they change. On the CPU, a query then renews only the changed rows. The first query,
+        and the first one after vertices were added or removed, renews all rows.
 
         Parameters
         ----------
         add : iterable of pairs of vertices, or of triples with a weight where edges are weighted
-            Of an undirected graph each stands for both directions. An edge that is there is counted, and keeps its
-            weight.
+            In an undirected graph each is an edge in both directions. An edge that exists already is counted, and keeps
+            its weight.
         remove : iterable of pairs of vertices
-            Edges that are not there are counted.
+            Edges to remove. Edges that do not exist are counted.
         set_weights : iterable of triples
-            Edges, and what they weigh from now on; those that are not there are counted.
+            Edges and their new weights. Edges that do not exist are counted.
         add_vertices : vertices
-            They have no edges but those of ``add``; those that are there are left out.
+            New vertices; their only edges are those in ``add``. Vertices that exist already are ignored.
         remove_vertices : vertices
-            They go with all of their edges. One that is added again later is a new one.
+            Vertices to remove, with all of their edges. A vertex that is added again later is a new vertex.
 
         Returns
         -------
         gpukit.api.pagerank_update.Update
-            What was added and removed, and how many walks were drawn again.
+            The numbers of additions and removals, and of walks that were drawn again.
 
         Raises
         ------
         UsageError
             If the index was not made with ``updatable``.
         InputError
-            If a vertex is not in the graph, two things are to become of an edge, or a weight does not fit.
+            If a vertex is not in the graph, two changes of the same edge contradict each other, or a weight does not
+            fit.
 
         Examples
         --------
@@ -134,7 +135,7 @@ class Follows(Content):
             return self._follower.update(*edges, add_vertices, remove_vertices)
 
     def add_edges(self, edges: Iterable[Edge]) -> "Update":
-        """Add edges, each with its weight where they are weighted; see :meth:`update`."""
+        """Add edges, each with its weight if edges are weighted; see :meth:`update`."""
         return self.update(add=edges)
 
     def remove_edges(self, edges: Iterable[Edge]) -> "Update":
@@ -142,7 +143,7 @@ class Follows(Content):
         return self.update(remove=edges)
 
     def set_weights(self, edges: Iterable[Edge]) -> "Update":
-        """Give edges other weights; see :meth:`update`."""
+        """Change the weights of edges; see :meth:`update`."""
         return self.update(set_weights=edges)
 
     def add_vertices(self, vertices: Vertices) -> "Update":
@@ -154,7 +155,7 @@ class Follows(Content):
         return self.update(remove_vertices=vertices)
 
     def _open_for_updates(self) -> "Follower":
-        """Return what changes graph and index; raises UsageError where that is not possible."""
+        """Return the object that changes graph and index; raises UsageError if they cannot be changed."""
         from gpukit.api.pagerank_update import Follower, not_updatable
 
         if self._files is not None:

@@ -1,4 +1,4 @@
-"""Top-k personalised PageRank without an index: a first answer in one call."""
+"""Top-k personalised PageRank without an index, in one call."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -27,7 +27,7 @@ def answer_directly(
     session: Session, device: "Device", asked: Params, sources: "Sources", k: int, *, exact: bool,
     among: "np.ndarray | None" = None,
 ) -> "Result":  # fmt: skip
-    """Answer queries by pushes and walks of their own."""
+    """Answer queries by pushes and by walks that are drawn for these queries."""
     import numpy as np
 
     from gpukit.graph.tiny import one_edge
@@ -90,45 +90,47 @@ def personalized_pagerank(
     seed: int = 0,
     progress: Progress = False,
 ) -> TopK | dict[Label, float]:
-    """Return the k best for one source, as ``gpukit kpar query`` without index, or without one the scores of all.
+    """Return the k best for a source, as ``gpukit kpar query`` without index; or, without a source, all scores.
 
-    For many questions about one graph :class:`PageRankIndex` takes less time for each.
+    For many queries on one graph, :class:`PageRankIndex` takes less time per query.
 
     Parameters
     ----------
     graph : Graph or graph-like
-        For the scores of all also a graph of igraph, whose vertices are 0 … n-1.
+        Without a source also an igraph graph, whose vertices are 0 … n-1.
     source : vertex, or mapping of vertices to weights, whole or decimal
-        Without one the answer is that of igraph's ``personalized_pagerank`` and NetworkX's ``pagerank``: the score of
-        each vertex, by its name. Scores sum to 1; a walk that is stuck starts again.
+        Without a source the answer is that of igraph's ``personalized_pagerank`` and NetworkX's ``pagerank``: the score
+        of each vertex, by its name. Scores sum to 1. A walk at a vertex without out-edges starts again.
     k : int, optional
         Length of the answer; 100, or n if smaller, by default.
     damping : float, optional
-        Without a source: probability that a walk goes on, in (0, 1); 0.85 by default.
+        Without a source: probability that a walk continues, in (0, 1); 0.85 by default.
     reset : mapping of vertices to weights, or a weight for each vertex of a Graph or of igraph, optional
-        Without a source: where walks start; zeros are fine. Everywhere alike by default.
+        Without a source: the probability of each vertex as the start of a walk, up to a factor; 0 is allowed. Uniform
+        by default.
     alpha : float
         Probability that a walk stops, in (0, 1).
     epsilon : float
         Relative error, in (0, 0.5].
     depth : str
-        ``auto``: stop as soon as the guarantee holds; ``end``: go on until 1e-9 of the mass is left; ``exact``: the
-        true k best, by the power method; vertices outside that tie with the last are in ``details["tied"]``.
+        ``auto``: stop as soon as the guarantee holds. ``end``: continue until 1e-9 of the mass is left. ``exact``: the
+        true k best, by the power method; ``details["tied"]`` lists vertices outside the answer that tie with its last
+        one.
     among : vertices, optional
         With a source: the only vertices that the answer may name; all by default.
     weights : str, optional
         With a source: edge probabilities, as in :func:`gpukit.read_edges`; those of a Graph, or ``wc``, by default.
-        Without: the attribute or column that is the weight of an edge, ``file`` of a Graph; edges count alike by
-        default.
+        Without a source: the attribute or column with the weight of an edge, ``file`` for a Graph; by default all edges
+        count alike.
     weighted : bool
-        Whether to take edges in proportion to their weights: ``file``, or drawn for each edge.
+        Whether walks choose edges in proportion to their weights. The weights must be ``file``, or drawn for each edge.
     threads, seed, progress
         As in :func:`gpukit.influence_maximization`.
 
     Raises
     ------
     UsageError, InputError
-        In the words of the command line.
+        For the same reasons as on the command line.
 
     Examples
     --------

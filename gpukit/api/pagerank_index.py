@@ -1,4 +1,4 @@
-"""Making an index of kPAR: PageRank, the walks, and the artifact that holds them, and back."""
+"""Making an index of kPAR: PageRank, the walks, and conversion to and from an artifact."""
 
 import logging
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("gpukit")
 
 RANK_VISITS, INDEX_VISITS = 40, 6
-"""Visits of an edge, about, that `auto` weighs: rounds of PageRank, and steps of the walks."""
+"""Approximate visits per edge for the choice of `auto`: rounds of PageRank, and steps of the walks."""
 
 
 def rank(session: Session, device: "Device", params: "Params") -> "Rank":
@@ -71,7 +71,7 @@ def index_artifact(found: "Index", params: Mapping[str, Any], inputs: Mapping[st
 
 
 def index_of(artifact: "Artifact") -> "Index":
-    """Return the index that an artifact holds."""
+    """Return the index in an artifact."""
     from gpukit.kpar.index.build import Index, Paths
     from gpukit.kpar.problem import Params
 

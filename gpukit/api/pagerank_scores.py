@@ -1,4 +1,4 @@
-"""Personalised PageRank of all vertices, as igraph and NetworkX define it: what their calls are replaced by."""
+"""Personalised PageRank of all vertices as igraph and NetworkX define it, to replace their calls."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
@@ -35,19 +35,19 @@ def scores(
         vertices, shares = start_of(opened, reset)
         offsets = np.array([0, len(vertices)])
         (found,) = power_method(csr, offsets, vertices, shares, 1 - damping, weighted=weighted, threads=device.threads)
-        # A walk that is stuck starts again, as one that stops does. What it visits in between is in proportion to where
-        # a walk ends that stays where it is stuck, but for the chance to stop.
+        # Here a walk at a vertex without out-edges starts again, as a walk that stops does; in the power method it ends
+        # there. So visits are ends divided by the probability to stop, which is 1 at a vertex without out-edges.
         visits = np.where(np.diff(csr.indptr) > 0, found / (1 - damping), found)
         return dict(zip(opened.vertices, (visits / visits.sum()).tolist(), strict=True))
 
 
 def weighted_graph(graph: GraphLike, weights: str | None) -> tuple[Graph, bool]:
-    """Return a graph-like as a graph whose weights are the named ones, and whether it has such.
+    """Return a graph-like object as a graph with the named weights, and whether weights were named.
 
     Raises
     ------
     UsageError, InputError
-        If there are no such weights, or loops, which a graph leaves out.
+        If there are no such weights, or if there are loops, which a graph would drop.
     """
     if isinstance(graph, Graph):
         if weights not in (None, "file"):
@@ -65,14 +65,12 @@ def weighted_graph(graph: GraphLike, weights: str | None) -> tuple[Graph, bool]:
     else:
         found = from_pandas(graph, weight=weights, scale="max")
     if loops := found.facts.get("self_loops_dropped", 0):
-        raise InputError(
-            f"the graph has {loops:,} loops, which gpukit leaves out, so that scores would be others; remove them"
-        )
+        raise InputError(f"the graph has {loops:,} loops, which gpukit drops, so scores would differ; remove them")
     return found, weights is not None
 
 
 def _of_igraph(graph: Any, weights: str | None) -> Graph:
-    """Return a graph of igraph; its vertices are 0 … n-1."""
+    """Return an igraph graph as a graph; its vertices are 0 … n-1."""
     if weights is not None and weights not in graph.es.attributes():
         raise UsageError(
             f"weights is {weights!r}; the edges have {', '.join(graph.es.attributes()) or 'no attributes'}"
@@ -85,7 +83,7 @@ def _of_igraph(graph: Any, weights: str | None) -> Graph:
 
 
 def start_of(graph: Graph, reset: Any) -> "tuple[np.ndarray, np.ndarray]":
-    """Return where walks start, and the probability of each: all alike for None.
+    """Return the vertices where walks start, and the probability of each; uniform if ``reset`` is None.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""An index of kPAR for a graph whose edges change: what ``gpukit kpar update`` and Python share."""
+"""An index of kPAR for a graph that changes: the part that ``gpukit kpar update`` and Python share."""
 
 import hashlib
 from collections.abc import Iterable
@@ -25,27 +25,28 @@ if TYPE_CHECKING:
     from gpukit.kpar.update.patched import Patched
 
 _MOST_LISTS = 1000
-"""Updates whose edges are kept apart until they are joined."""
+"""Number of updates whose edges are stored separately before they are merged."""
 
 
 def not_updatable() -> str:
-    """Return what is said of an index that cannot follow its graph."""
+    """Return the message about an index that is not updatable."""
     return f"the index was not made for updates; make it again with {spelled('updatable', True)}"
 
 
 class Update(NamedTuple):
-    """What an update did.
+    """The result of an update.
 
     Attributes
     ----------
     added, removed : int
-        Directed edges: an undirected one counts twice. Those of vertices that were removed count, too.
+        Directed edges: an undirected edge counts twice. Edges of removed vertices count, too.
     already_there, not_there, loops : int
-        Edges that were not added because they were there, not removed or weighed because they were not, or loops.
+        Edges that were not added because they existed; edges that were not removed or weighted because they did not
+        exist; and loops, which are ignored.
     walks_redrawn : int
-        Walks that were drawn again, or are new.
+        Walks that were drawn again, and new walks.
     weighed : int
-        Edges that have another weight now.
+        Edges with a new weight.
     vertices_added, vertices_removed : int
     """
 
@@ -61,7 +62,7 @@ class Update(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """Edges as they are given: the names of vertices, and each end as a place among them; weights (float64) or None."""
+    """Given edges: the names of vertices, the ends as positions among the names, and weights (float64) or None."""
 
     names: list[Label]
     tails: Any
@@ -73,7 +74,7 @@ NONE_LISTED = Listed([], [], [])
 
 
 def device_for_updates(requested: str | None) -> str:
-    """Return the device of an updatable index; raises UsageError where it is to be a GPU."""
+    """Return the device of an updatable index; raises UsageError if a GPU is requested."""
     if requested == "cuda":
         raise UsageError(
             f"an updatable index is made on the CPU; use {spelled('device', 'cpu')} (queries on it run on a GPU, too)"
@@ -82,7 +83,7 @@ def device_for_updates(requested: str | None) -> str:
 
 
 def drawn(session: Session, device: "Device", sizes: "Paths", params: "Params", *, hubs: bool) -> "Index":
-    """Draw the walks of an updatable index with these sizes."""
+    """Draw the walks of an updatable index with given sizes."""
     from gpukit.graph.tiny import one_edge
     from gpukit.kpar.update.paths import build_updatable
 
@@ -97,24 +98,24 @@ def drawn(session: Session, device: "Device", sizes: "Paths", params: "Params", 
 def resized(
     session: Session, device: "Device", order: "np.ndarray", params: "Params", *, hubs: bool, adaptive: bool
 ) -> "Index":
-    """Return an updatable index with sizes by the PRO-rank list of its graph."""
+    """Return an updatable index whose sizes follow from the PRO-rank list of its graph."""
     from gpukit.kpar.update.paths import sizes_of
 
     return drawn(session, device, sizes_of(session.graph, order, params, adaptive=adaptive), params, hubs=hubs)
 
 
 class Follower:
-    """A graph and its updatable index while edges and vertices come and go: what they become is made when asked.
+    """A graph and its updatable index while edges and vertices change; the changed graph and index are made on request.
 
     Parameters
     ----------
     opened : Graph
     index : Index
-        As they are before the first update.
+        Graph and index before the first update.
     threads : int
         CPU threads.
     once : bool
-        Whether there will be one update alone, which is quicker.
+        Whether there will be only one update, which is faster.
     """
 
     def __init__(self, opened: Graph, index: "Index", threads: int, *, once: bool = False) -> None:
@@ -126,7 +127,7 @@ class Follower:
         self.weighted, self.updates = index.params.weighted, 0
         self._index = OpenIndex(opened.csr, index, threads, once=once)
         self._prepared: Patched | None = None
-        self._rows = np.arange(opened.n)  # of the vertices of the graph
+        self._rows = np.arange(opened.n)  # for the vertices of the graph
         self._came: dict[Label, int] = {}
         self._left: set[int] = set()
         self._touched: list[np.ndarray] = []
@@ -135,7 +136,7 @@ class Follower:
         self, add: Listed, remove: Listed, weigh: Listed = NONE_LISTED, come: Iterable[Any] = (),
         leave: Iterable[Any] = (),
     ) -> Update:  # fmt: skip
-        """Change edges and vertices; all or, where one is refused, none."""
+        """Change edges and vertices. If one change is refused, none is made."""
         import numpy as np
 
         graph = self._opened.csr
@@ -167,7 +168,7 @@ class Follower:
         )
 
     def _fresh(self, come: Iterable[Any]) -> dict[Label, int]:
-        """Return the rows of vertices that come, those left out that are there."""
+        """Return the rows of new vertices, without vertices that exist already."""
         graph, first = self._opened.csr, self._index.n
         fresh: dict[Label, int] = {}
         for one in come:
@@ -188,7 +189,7 @@ class Follower:
         return None if row in self._left else row
 
     def _rows_of(self, names: list[Label], fresh: dict[Label, int]) -> "list[int]":
-        """Return the rows of vertices; raises InputError where one is not there."""
+        """Return the rows of vertices; raises InputError if one does not exist."""
         graph = self._opened.csr
         if not (fresh or self._came or self._left):
             found: list[int] = self._rows[graph.internal(names)].tolist() if names else []
@@ -202,7 +203,7 @@ class Follower:
         return rows
 
     def _edges(self, listed: Listed, what: str, fresh: dict[Label, int]) -> "Edges":
-        """Return edges that are given, by rows."""
+        """Return given edges with their ends as rows."""
         import numpy as np
 
         from gpukit.kpar.update.changes import NO_EDGES, Edges
@@ -221,14 +222,14 @@ class Follower:
 
     @property
     def other_vertices(self) -> bool:
-        """Whether vertices came or went since graph and index were made last."""
+        """Whether vertices were added or removed since graph and index were last made."""
         return bool(self._came or self._left)
 
     def prepared(self) -> "Prepared":
         """Return graph and index as they are now, ready for queries on the CPU.
 
-        The first call makes all of it, and so does one after vertices came or went, or very many edges; others follow
-        the rows that changed.
+        The first call makes everything, and so does a call after vertices, or very many edges, were added or removed.
+        Other calls renew only the changed rows.
         """
         import numpy as np
 
@@ -248,7 +249,7 @@ class Follower:
         return self._prepared
 
     def current(self) -> "tuple[Graph, Index]":
-        """Return graph and index as they are now; they are made where something has changed since the last time."""
+        """Return graph and index as they are now; they are made again if something has changed since the last time."""
         if not self._touched and not self.other_vertices:
             return self._opened, self._whole
         import numpy as np
@@ -269,12 +270,12 @@ class Follower:
         self._opened = Graph(csr, params=self._opened._made["params"], seed=self._opened._made["seed"])
         self._whole = self._index.index(self._rows)
         if vertices is not None:
-            self._prepared = None  # its numbers are those of other vertices
+            self._prepared = None  # its numbers now belong to other vertices
         self._came, self._left, self._touched = {}, set(), []
         return self._opened, self._whole
 
     def _vertices(self) -> "Vertices":
-        """Return the vertices that there are now, in the order of their names; ``_rows`` follows."""
+        """Return the present vertices in the order of their names, and update ``_rows``."""
         import numpy as np
 
         from gpukit.graph.change import Vertices
@@ -310,12 +311,12 @@ def name_of(label: Label) -> int:
 
 
 def new_label(graph: "csr.Graph", vertex: Any) -> Label:
-    """Return what a vertex that comes is called.
+    """Return the name of a new vertex.
 
     Raises
     ------
     WrongType, InputError
-        If it is no vertex, or of another kind than those of the graph, or no graph can hold its label.
+        If it is no vertex, or is of another kind than the vertices of the graph, or its label is invalid.
     """
     from gpukit.graph.labels import CONTROL
 
@@ -329,12 +330,12 @@ def new_label(graph: "csr.Graph", vertex: Any) -> Label:
 
 
 def words_for(graph: "csr.Graph", weights: Any, what: str) -> "np.ndarray":
-    """Return weights of edges as a graph holds them (uint32).
+    """Return weights of edges as a graph stores them (uint32).
 
     Raises
     ------
     InputError
-        If one is not in the range that the graph has, or the graph does not say it.
+        If a weight is out of the range of the graph, or the graph does not state the range.
     """
     import numpy as np
 
@@ -342,32 +343,32 @@ def words_for(graph: "csr.Graph", weights: Any, what: str) -> "np.ndarray":
 
     if graph.weights.scheme != "file" or "combined_from" in graph.facts:
         raise InputError(
-            f"the edges of this graph have weights {graph.weights}, and none of their own; import it with "
+            f"the edges of this graph have weights {graph.weights}, not individual weights; import it with "
             f"{spelled('weights', 'file')}"
         )
     scale = graph.facts.get("scale", "1")
     if scale in ("max", "in-sum"):
         raise InputError(
-            f"the weights of this graph were divided by what is not known any more ({spelled('scale', scale)}); import "
-            f"it with a number, the largest weight that may come ({spelled('scale', 100)})"
+            f"the weights of this graph were divided by a number that is not stored ({spelled('scale', scale)}); "
+            f"import it with the largest possible weight ({spelled('scale', 100)})"
         )
     weights, largest = np.asarray(weights, np.float64), float(scale)
     wrong = ~((weights > 0) & (weights <= largest))
     if wrong.any():
         raise InputError(
-            f"{what}: the weight {weights[wrong][0]:g} is outside of (0, {largest:g}], the weights of this graph; "
-            f"remove an edge of weight 0, and import the graph with a larger {spelled('scale')} for larger ones"
+            f"{what}: the weight {weights[wrong][0]:g} is outside (0, {largest:g}], the range of this graph; remove "
+            f"an edge of weight 0; for larger weights import the graph with a larger {spelled('scale')}"
         )
     return stored(weights / largest)
 
 
 def listed_of(graph: "csr.Graph", edges: Any, what: str, *, weights: bool) -> Listed:
-    """Return the edges that a program names by their ends, and, with ``weights``, by a weight.
+    """Return the edges that a program gives by their ends, and with ``weights`` also by their weight.
 
     Raises
     ------
     WrongType
-        If they are no edges.
+        If an item is no edge.
     """
     import numpy as np
 
@@ -379,7 +380,7 @@ def listed_of(graph: "csr.Graph", edges: Any, what: str, *, weights: bool) -> Li
         if is_label(edge) or not hasattr(edge, "__len__") or len(edge) != 2 + weights:
             raise WrongType(f"{what}: {str(edge)[:40]!r} is no edge; give {kinds}")
         for column, vertex in zip(columns[:2], edge, strict=False):
-            column.append(label_of(graph, vertex, what))  # before True is looked up as 1
+            column.append(label_of(graph, vertex, what))  # otherwise True would be looked up as 1
         if weights and not is_number(edge[2]):
             raise WrongType(f"{what}: {str(edge[2])[:40]!r} is {type_of(edge[2])}, and no weight; give a number")
         columns[2] += [float(edge[2])] if weights else []
@@ -390,7 +391,7 @@ def listed_of(graph: "csr.Graph", edges: Any, what: str, *, weights: bool) -> Li
 
 
 def listed(graph: "csr.Graph", edges: Any, what: str) -> Listed:
-    """Return the edges of a file that was read; raises InputError where the vertices are not those of the graph."""
+    """Return the edges read from a file; raises InputError if its vertices are of another kind than the graph's."""
     import numpy as np
 
     if (edges.labels is None) != (graph.labels is None):

@@ -1,4 +1,4 @@
-"""One answer in several parts, each of an equal range of ids."""
+"""One answer in several parts, each for an equal range of ids."""
 
 from typing import Any
 
@@ -7,21 +7,21 @@ from gpukit.wording import spelled
 
 
 def part_of(text: str | None, total: int, what: str) -> tuple[dict[str, Any], int, int]:
-    """Return what goes into the parameters, and the range first … last - 1 of ids that a part stands for.
+    """Return the value for the parameters, and the range first … last - 1 of the ids of a part.
 
     Parameters
     ----------
     text : str or None
-        ``I/N``, I in [1, N] and N at most ``total``; None stands for everything.
+        ``I/N``, I in [1, N] and N at most ``total``; None means all ids.
     total : int
         Number of ids.
     what : str
-        What the ids are of, in the plural.
+        What the ids denote, in the plural, for messages.
 
     Raises
     ------
     UsageError
-        If the text is something else.
+        If the text has another form.
     """
     if text is None:
         return {}, 0, total

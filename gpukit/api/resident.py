@@ -1,4 +1,4 @@
-"""An index that stays open: graph, index and what queries need of both, out of files, as fast as they can be mapped."""
+"""An index that stays open: graph, index and prepared data of queries are mapped from files."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -22,11 +22,11 @@ class Opened:
     Attributes
     ----------
     graph, index : Header
-        What the files say of themselves; ``payload`` is the digest.
+        The headers of the files; ``payload`` is the digest.
     prepared : Prepared
-        Its graph has edges and names, and no probabilities.
+        The prepared data; their graph has edges and names, but no probabilities.
     mapped : bool
-        Whether it was ready, and not made now.
+        Whether a file with the prepared data existed; otherwise they were made now.
     """
 
     graph: "Header"
@@ -35,7 +35,7 @@ class Opened:
     mapped: bool
 
     def on(self, device: "Device") -> Any:
-        """Return what :func:`gpukit.kpar.run.prepare_on` makes on a device."""
+        """Return the result of :func:`gpukit.kpar.run.prepare_on` on a device."""
         if device.kind == "cpu":
             return [self.prepared]
         from gpukit.kpar.run import prepare_on
@@ -44,11 +44,11 @@ class Opened:
 
 
 def open_files(graph_file: Path, index_file: Path) -> Opened:
-    """Open a graph and an index that was made on it.
+    """Open a graph and its index.
 
-    What queries need beyond the two files is kept beside the index (``IRW.h5.ready``, :mod:`gpukit.artifacts.ready`),
-    where that can be written: made at the first opening, and mapped by later ones. Only headers of the two files are
-    read then.
+    The first opening prepares the data of queries and stores them next to the index, if it can write there
+    (``IRW.h5.ready``, :mod:`gpukit.artifacts.ready`). Later openings map this file, and read only the headers of the
+    two other files.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def open_files(graph_file: Path, index_file: Path) -> Opened:
 
 
 def _make(graph_file: Path, index_file: Path, about: dict[str, str]) -> "Prepared":
-    """Read both files, prepare them, and keep that beside the index."""
+    """Read both files, prepare the data of queries, and store them next to the index."""
     from gpukit.artifacts import read_graph_file, read_irw
     from gpukit.artifacts.ready import ready_path, write_ready
     from gpukit.kpar.query.answer import Prepared
@@ -97,7 +97,7 @@ def _make(graph_file: Path, index_file: Path, about: dict[str, str]) -> "Prepare
 
 
 def _from_arrays(arrays: Any, header: "Header", about: Mapping[str, Any]) -> "Prepared":
-    """Return what :meth:`Prepared.of` made, out of its arrays; ``about`` are the attributes of the graph's file."""
+    """Return the result of :meth:`Prepared.of` from its arrays; ``about`` has the attributes of the graph's file."""
     from gpukit.graph.csr import Graph
     from gpukit.graph.labels import Labels
     from gpukit.kpar.groups import InEdges

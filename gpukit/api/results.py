@@ -1,4 +1,4 @@
-"""What all answers can do, and the answers: each is an artifact in memory, read as people speak of it."""
+"""The answers, and their common methods: each is an artifact in memory, and shows external names and plain units."""
 
 import html
 import importlib
@@ -22,26 +22,27 @@ if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
 
 Label = int | str
-"""What people call a vertex."""
+"""The external name of a vertex."""
 
 SHOWN = 10
-"""Vertices that a printed answer names."""
+"""Most vertices that a printed answer names."""
 
 _OTHER_KINDS = (
     "arrow csv feather gexf gml graphml html json jsonl mtx net npy npz parquet pdf png svg tsv txt xls xlsx yaml"
 ).split()
-"""Ends of names by which other programs open a file as something else than HDF5."""
+"""Suffixes of names by which other programs take a file for something other than HDF5."""
 
 
 def check_name(out: Path, who: str) -> None:
-    """Refuse a name that says of an artifact that it is of another kind; ``who`` is writing, for the message."""
+    """Refuse to write an artifact under a name with the suffix of another format; ``who`` names the writer in the
+    message."""
     kind = out.suffix.lstrip(".").lower()
     if kind in _OTHER_KINDS:
         raise UsageError(f"{who} writes HDF5, and .{kind} is the name of another kind; use .h5")
 
 
 def path_of(path: "str | os.PathLike[str]") -> Path:
-    """Return a path; raises WrongType for what is none."""
+    """Return a path; raises WrongType if the value is none."""
     try:
         return Path(path)
     except TypeError:
@@ -49,13 +50,13 @@ def path_of(path: "str | os.PathLike[str]") -> Path:
 
 
 def made_on(artifact: "Artifact") -> str | None:
-    """Return the digest of the graph that an artifact was made on; None where it does not say it."""
+    """Return the digest of the graph on which an artifact was made; None if the artifact does not state it."""
     digest: str | None = artifact.attributes.get("graph") or artifact.inputs.get("graph")
     return digest
 
 
 def another_graph(what: object, before: str, this: str, advice: str = "give the graph it was made on") -> InputError:
-    """Return the error of what was made on the graph of one digest, and given with that of another."""
+    """Return the error for an object that was made on one graph and is used with another; both are given by digest."""
     return InputError(f"{what} was made on another graph ({before[:12]}…, and this one is {this[:12]}…); {advice}")
 
 
@@ -68,7 +69,7 @@ def arrow_for(who: str, otherwise: str = "") -> Any:
 
 
 class Content:
-    """What an artifact in memory can do: be saved, become a table, be shown."""
+    """Common methods of artifacts in memory: save, convert to a table, show."""
 
     _graph: "Graph | None"
 
@@ -78,7 +79,7 @@ class Content:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of what it says, the ``digest`` of the file."""
+        """The SHA-256 of its content, the ``digest`` of the file."""
         return self._content().payload
 
     def __eq__(self, other: object) -> bool:
@@ -88,7 +89,7 @@ class Content:
         return hash(self.digest)
 
     def save(self, path: "str | os.PathLike[str]", *, compress: bool = False, force: bool = False) -> None:
-        """Write the artifact, as the command would.
+        """Write the artifact, as the command does.
 
         Parameters
         ----------
@@ -97,18 +98,20 @@ class Content:
         compress : bool
             Whether to compress it (needs the package hdf5plugin).
         force : bool
-            Whether to replace any other file, too.
+            Whether to replace also a file of another kind.
 
         Raises
         ------
         UsageError
-            If the name is one of another kind of file, or there is a file of another kind.
+            If the name has the suffix of another format, or the target is a file of another kind.
         InputError
             If it cannot be written.
         """
         target, compress = path_of(path), flag("compress", compress)
         check_name(target, f"{target}: save")
-        if not flag("force", force) and target.exists():  # else its kind is not asked for, which may make the artifact
+        if (
+            not flag("force", force) and target.exists()
+        ):  # otherwise its kind is not needed; asking for it may make the artifact
             from gpukit.artifacts.kept import check_replaced
 
             check_replaced(target, self._content().kind, "this")
@@ -130,7 +133,7 @@ class Content:
         return pieces[0] if len(pieces) == 1 else pd.concat(pieces, ignore_index=True)
 
     def to_arrow(self) -> Any:
-        """Return the answer as a table of Arrow; needs the package pyarrow.
+        """Return the answer as an Arrow table; needs the package pyarrow.
 
         Raises
         ------
@@ -155,12 +158,12 @@ class Content:
 
 @dataclass(frozen=True, eq=False)
 class Later:
-    """An artifact that is made when it is first asked for, since the digests of its inputs may take long.
+    """An artifact that is made on first use, because the digests of its inputs may take long.
 
     Attributes
     ----------
     arrays, attributes : mapping
-        Those of the artifact, without digests and labels.
+        Arrays and attributes of the artifact, without digests and labels.
     make : callable
         Makes the artifact.
     """
@@ -184,7 +187,7 @@ class Answer(Content):
     artifact : Artifact
         What :meth:`save` writes.
     details : mapping
-        What else the command's ``--json`` tells; nothing where the answer was loaded.
+        Further entries of the command's ``--json``; empty for a loaded answer.
     """
 
     _said: "Artifact | Later"
@@ -207,7 +210,7 @@ class Answer(Content):
 
     @property
     def params(self) -> dict[str, Any]:
-        """What decided the answer, as the command stores it."""
+        """The parameters of the answer, as the command stores them."""
         return dict(self.artifact.params)
 
     @property
@@ -216,12 +219,12 @@ class Answer(Content):
         return self.artifact.seed
 
     def _check_graph(self, graph: "Graph", digest: str, what: str) -> None:
-        """Check that it is about the edges of a graph, be it with other probabilities.
+        """Check that the answer belongs to a graph with the same edges; edge probabilities may differ.
 
         Raises
         ------
         InputError
-            If it was made on another graph, or on one that is known by its digest alone, which is another.
+            If it was made on another graph, or on a graph that is known only by its digest, and the digest differs.
         """
         before = made_on(self.artifact)
         if before in (None, digest) or (self._graph is not None and _same_edges(self._graph, graph)):
@@ -230,7 +233,7 @@ class Answer(Content):
         raise another_graph(what, str(before), digest, advice)
 
     def _names(self, numbers: "np.ndarray") -> list[Label]:
-        """Return what people call the vertices that the artifact names by these numbers."""
+        """Return the external names of the vertices that have these numbers in the artifact."""
         from gpukit.artifacts.labels import names_in
 
         if isinstance(self._said, Later):
@@ -241,7 +244,7 @@ class Answer(Content):
 
 
 def _same_edges(one: "Graph", other: "Graph") -> bool:
-    """Say whether two graphs have the same vertices and the same edges."""
+    """Return whether two graphs have the same vertices and the same edges."""
     import numpy as np
 
     if one.m != other.m or (one.labels is None) != (other.labels is None):
@@ -255,14 +258,14 @@ def _same_edges(one: "Graph", other: "Graph") -> bool:
 
 
 def cut(items: list[Any]) -> str:
-    """Return the first of a list, and how many are left out."""
+    """Return the first items of a list as text, and the number of omitted items."""
     left = len(items) - SHOWN
     return ", ".join(map(str, items[:SHOWN])) + (f", … and {left:,} more" if left > 0 else "")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Seeds(Answer):
-    """Seeds in order of choice; iterating over them yields vertices as people call them.
+    """Seeds in order of choice; iterating over them yields external names.
 
     Examples
     --------
@@ -280,34 +283,34 @@ class Seeds(Answer):
 
     @property
     def gains(self) -> list[int] | None:
-        """What each seed added when it was chosen, in the unit of the file."""
+        """The gain of each seed when it was chosen, in the unit of the file."""
         gains = self.artifact.arrays.get("gains")
         return None if gains is None else gains.tolist()
 
     @property
     def rounds(self) -> list[int] | None:
-        """The round of each seed, from 0; of several rounds only."""
+        """The round of each seed, from 0; only if there are several rounds."""
         rounds = self.artifact.arrays.get("rounds")
         return None if rounds is None else rounds.tolist()
 
     @property
     def method(self) -> str:
-        """How they were found."""
+        """The method that found them."""
         return str(self.artifact.attributes["method"])
 
     @property
     def spread_estimate(self) -> float | None:
-        """How many vertices they reach, from samples that the choice has not seen."""
+        """Expected number of vertices reached, from samples that were not used for the choice."""
         return self.artifact.attributes.get("spread_estimate")
 
     @property
     def selection_estimate(self) -> float | None:
-        """The same from the samples they were chosen from, and so too high; where there is no other."""
+        """The same from the samples used for the choice, so it is too high; only if there is no other estimate."""
         return self.artifact.attributes.get("selection_estimate")
 
     @property
     def guarantee(self) -> float | None:
-        """The share of the best possible spread that they reach, but with a probability of 1/n."""
+        """The seeds reach at least this share of the best possible spread, except with probability 1/n."""
         return (self.artifact.attributes.get("guarantee") or {}).get("value")
 
     def __len__(self) -> int:
@@ -338,7 +341,7 @@ class Seeds(Answer):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Spread(Answer):
-    """What seeds reach on average: of all of them, and of the first of them where that was asked for.
+    """The mean spread of seeds: of all seeds, and of the requested prefixes.
 
     Examples
     --------
@@ -366,7 +369,7 @@ class Spread(Answer):
 
     @property
     def curve(self) -> list[tuple[int, float, float]]:
-        """Number of seeds, mean and standard error of each prefix that was asked for, and of all."""
+        """Number of seeds, mean and standard error, for each requested prefix and for all seeds."""
         columns = (self._column(name).tolist() for name in ("k", "spread", "stderr"))
         return list(zip(*columns, strict=True))
 
@@ -393,7 +396,7 @@ class TopK(Answer):
 
     @property
     def answers(self) -> list[list[tuple[Label, float]]]:
-        """Of each query the vertices and their scores, by falling score."""
+        """For each query the vertices and their scores, by falling score."""
         arrays = self._said.arrays
         names = self._names(arrays["nodes"])
         scores = (arrays["scores"] * 2.0**-62).tolist()
@@ -403,9 +406,9 @@ class TopK(Answer):
 
     @property
     def certain(self) -> list[list[bool]] | None:
-        """Of each query which places are held by one of the k best for certain; None where it was not refined.
+        """For each query, whether the vertex at each place is certainly one of the k best; None if it was not refined.
 
-        Certain but for a probability of 1/n for a query.
+        Certain means: except with probability 1/n per query.
         """
         arrays = self._said.arrays
         if "certain" not in arrays:
@@ -420,7 +423,7 @@ class TopK(Answer):
         Raises
         ------
         UsageError
-            If there are several.
+            If there are several queries.
         """
         if len(self) != 1:
             raise UsageError(f"there are {len(self)} answers; take them one by one from answers")
@@ -428,7 +431,7 @@ class TopK(Answer):
 
     @property
     def vertices(self) -> list[Label]:
-        """The vertices of the answer to a single query."""
+        """The vertices in the answer to a single query."""
         return [vertex for vertex, _ in self.best]
 
     @property

@@ -1,4 +1,4 @@
-"""Which vertices to tell something, so that most hear it: seeds by RR sets (gIM) and by worlds (IMGPU)."""
+"""Seeds that reach most vertices: by RR sets (gIM) and by simulated worlds (IMGPU)."""
 
 import logging
 import math
@@ -33,16 +33,17 @@ if TYPE_CHECKING:
 _log = logging.getLogger("gpukit")
 
 MEMBERS_PER_SET = 20
-"""A guess for the choice of the device."""
+"""A rough estimate for the choice of the device."""
 
 PATIENCE_S = 1.0
-"""After so many seconds a run that `auto` left to the CPU goes to a GPU if there is one: it takes as long to start."""
+"""After this many seconds a run that `auto` began on the CPU moves to a GPU, if there is one. A GPU takes as long to
+start."""
 
 VISITS = 10
-"""Vertex and edge visits a live arc costs in a world; for the choice of the device."""
+"""Vertex and edge visits per live arc of a world; for the choice of the device."""
 
 
-# What the commands do, too
+# Shared with the commands
 
 
 def budget_units(text: str) -> int:
@@ -56,7 +57,7 @@ def budget_units(text: str) -> int:
 
 
 def default_costs(graph: "Graph") -> "np.ndarray":
-    """Return what seeds cost within a budget where nothing is said of it: 1 each, in units of 10**-6."""
+    """Return the default costs of seeds for a budget: 1 each, in units of 10**-6."""
     import numpy as np
 
     return np.full(graph.n, 10**COST_DECIMALS)
@@ -65,17 +66,17 @@ def default_costs(graph: "Graph") -> "np.ndarray":
 def maximise(
     session: Session, params: Params, *, decimals: int = 0, methods: "Callable[[Device], Methods] | None" = None
 ) -> "tuple[Artifact, Result]":
-    """Return the seeds that gIM finds, and what it says of them.
+    """Return the seeds of gIM as an artifact, and the result.
 
     Parameters
     ----------
     session : Session
-        About a graph.
+        With its graph.
     params : Params
     decimals : int
-        Digits behind the point of what a vertex counts for, of which ``params`` has whole numbers.
+        Decimals of the weights of vertices; ``params`` has the weights as whole numbers in this unit.
     methods : callable, optional
-        Returns the methods for a device, where not the usual ones are asked for.
+        Returns the methods for a device; the default methods if not given.
     """
     with session.phase("load"):
         from gpukit.device.compiled import compile_concurrently
@@ -86,15 +87,15 @@ def maximise(
     try:
         found = _maximise(session, params, device, methods, PATIENCE_S)
     except _Slow:
-        # The seeds are the same anywhere, so nothing but time is lost. How long that is, no estimate told: it depends
-        # on how large sets are, and on when the choice converges.
+        # The seeds are the same on every device, so only time is lost. An estimate could not predict how long the CPU
+        # takes: this depends on the size of the sets, and on when the choice converges.
         device = session.use_device(reason=f"auto: the CPU has taken over {PATIENCE_S:g} s, and a GPU is here")
         found = _maximise(session, params, device, methods, math.inf)
     found = in_weights(found, decimals)
     if not found.converged:
         assert found.optimism is not None
         _log.warning(
-            f"the choice has not converged: optimism is {found.optimism:.3g}, asked for was {params.optimism}, and "
+            f"the choice has not converged: optimism is {found.optimism:.3g}, requested was {params.optimism}, and "
             f"more sets would have over {params.max_members:,} members; raise {spelled('max_members')}"
         )
     with session.phase("write"):
@@ -102,7 +103,7 @@ def maximise(
 
 
 class _Slow(Exception):
-    """The CPU takes long, and there is a GPU."""
+    """The CPU takes too long, and there is a GPU."""
 
 
 def _maximise(session: Session, params: Params, device: "Device", methods: Any, patience: float) -> "Result":
@@ -115,7 +116,7 @@ def _maximise(session: Session, params: Params, device: "Device", methods: Any, 
     from gpukit.device.timing import marker
     from gpukit.gim import maximise
 
-    session.timer.mark = marker(device)  # seeds are chosen while sets are drawn
+    session.timer.mark = marker(device)  # the GPU chooses seeds while it draws sets
     end = perf_counter() + patience
     with session.progress("RR sets") as update:
 
@@ -130,14 +131,14 @@ def _maximise(session: Session, params: Params, device: "Device", methods: Any, 
 
 
 def known_of(result: "Result") -> dict[str, Any]:
-    """Return the fields of ``SeedSet`` that say what is known of the seeds."""
+    """Return the fields of ``SeedSet`` with the estimates and bounds of the seeds."""
     names = ("gains", "spread_gains", "rounds", "spread_estimate", "selection_estimate", "rr_sets")
     guarantee = {"value": result.guarantee, "kind": result.guarantee_kind}
     return {name: getattr(result, name) for name in names} | {"guarantee": guarantee}
 
 
 def record_of(seeds: list[int], result: "Result") -> dict[str, Any]:
-    """Return the keys of ``--json`` beside those of every run; ``seeds`` are original ids."""
+    """Return the keys of ``--json`` that only this command has; ``seeds`` are original ids."""
     record: dict[str, Any] = {"seeds": seeds}
     if result.rounds is not None:
         record["rounds"] = result.rounds.tolist()
@@ -149,7 +150,7 @@ def record_of(seeds: list[int], result: "Result") -> dict[str, Any]:
 def simulate(
     session: Session, params: WorldParams, *, pairs: bool = True, **options: Any
 ) -> "tuple[Artifact, WorldResult, list[float]]":
-    """Return the seeds that IMGPU finds, what it says of them, and the seconds until each was chosen.
+    """Return the seeds of IMGPU as an artifact, the result, and the seconds until each seed was chosen.
 
     ``pairs`` is an argument of :func:`gpukit.worlds.blocks.prepare_blocks`, ``options`` are further arguments of
     :func:`gpukit.imgpu.maximise`.
@@ -173,8 +174,8 @@ def simulate(
     session.params["worlds"] = found.worlds
     if found.optimism is not None and not found.optimism.enough:
         _log.warning(
-            "%s worlds, the most that are drawn unasked, leave an optimism of %.2g %% ± %.2g %%: seeds may be that "
-            f"much worse than more {spelled('worlds')} would give",
+            "with %s worlds, the most by default, the optimism is still %.2g %% ± %.2g %%: more "
+            f"{spelled('worlds')} may give seeds that are better by as much",
             f"{found.worlds:,}", 100 * found.optimism.value, 100 * found.optimism.sd,
         )  # fmt: skip
     with session.phase("write"):
@@ -189,7 +190,7 @@ def laps(session: Session, start: float) -> list[float]:
 
 
 def use_device(session: Session, worlds: int, passes: int) -> "Device":
-    """Choose the device of IMGPU by the vertex and edge visits of a run, roughly."""
+    """Choose the device of IMGPU by a rough estimate of the vertex and edge visits of a run."""
     graph = session.graph
     scheme, p = graph.weights.scheme, graph.weights.p
     live = graph.m * p if p is not None else graph.n if scheme == "wc" else 0.04 * graph.m
@@ -207,7 +208,7 @@ def _load(graph: "Graph", params: Params, device: "Device", methods: "Methods") 
 
 
 def in_weights(result: "Result", decimals: int) -> "Result":
-    """Return a result whose spreads, in units of 10**-decimals, are in what the vertices count for."""
+    """Return a result with its spreads converted from units of 10**-decimals to the given weights."""
     if not decimals:
         return result
 
@@ -222,11 +223,12 @@ def in_weights(result: "Result", decimals: int) -> "Result":
 
 
 def _work(graph: "Graph", params: Params) -> float:
-    """Estimate the least vertex and edge visits of a run, for the choice of the device only: 20 members a set.
+    """Estimate the least vertex and edge visits of a run, with 20 members per set; only for the choice of the device.
 
-    All edges are visited when the graph is made ready.
+    The preparation of the graph visits all edges.
 
-    OPIM-C stops after about 16 · (0.05/ε)² times its first size; IMM needs about what an optimum of 0.15 n asks for.
+    OPIM-C stops after about 16 · (0.05/ε)² times its first size. IMM needs about as many sets as for an optimum of 0.15
+    n.
     """
     k, n, epsilon = max(1, min(params.k or 50, graph.n)), graph.n, params.epsilon
     log_sets = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
@@ -236,11 +238,11 @@ def _work(graph: "Graph", params: Params) -> float:
     return graph.m + max(sets, params.min_sets or 0) * MEMBERS_PER_SET * scanned * params.rounds
 
 
-# For Python
+# For Python only
 
 
 class GimOptions(Where, total=False):
-    """What is rarely asked of :func:`influence_maximization`."""
+    """Rare options of :func:`influence_maximization`."""
 
     bound: Bound
     optimism: float | None
@@ -269,13 +271,13 @@ def influence_maximization(
     seed: int = 0,
     **more: Unpack[GimOptions],
 ) -> Seeds:
-    """Find seeds of large expected spread, and say how good they are: ``gpukit gim run``.
+    """Find seeds of large expected spread, and state how good they are: ``gpukit gim run``.
 
     Parameters
     ----------
     graph : Graph or graph-like
     k : int, optional
-        Number of seeds (of each round); or give ``budget``.
+        Number of seeds (in each round); alternatively give ``budget``.
     weights : str, optional
         Edge probabilities, as in :func:`gpukit.read_edges`; those of a Graph, or ``wc``, by default.
     epsilon : float
@@ -285,26 +287,26 @@ def influence_maximization(
     rounds : int
         Rounds of seeding, 1 to 255.
     include, exclude : vertices
-        Those that must be seeds, and that cannot be.
+        Vertices that must be seeds, and vertices that cannot be seeds.
     targets : mapping of vertices to numbers, optional
-        What each counts for, up to 9 decimals; 0 if not named.
+        The weight of each vertex, with up to 9 decimals; 0 if not named.
     costs : mapping of vertices to numbers, optional
-        What each costs as a seed, up to 6 decimals; 1 if not named.
+        The cost of each vertex as a seed, with up to 6 decimals; 1 if not named.
     budget : number, optional
-        What the seeds may cost together, instead of ``k``.
+        The most that the seeds may cost together; replaces ``k``.
     seed : int
-        Seed of all random numbers, 0 to 2^64 - 1; the answer depends on it, and not on where it is found.
+        Seed of all random numbers, 0 to 2^64 - 1. The answer depends on the seed, but not on the device.
     bound : str
-        ``opim`` or ``imm``: how many RR sets are enough.
+        ``opim`` or ``imm``: the rule for the number of RR sets.
     optimism : float or None
-        With ``opim``: draw sets until noise flatters the choice by so little (a share), in (0, 1); None: as the
-        guarantee needs.
+        With ``opim``: draw sets until noise overrates the choice by at most this share of its spread, in (0, 1). None:
+        draw only as many sets as the guarantee needs.
     max_members, min_sets, sampler, samples, sets, sentinels
         As the options of ``gpukit papers gim run``.
     device, gpus, threads
-        Where to run.
+        The device, and the numbers of GPUs and of CPU threads.
     progress : bool or callable
-        Whether to show a bar; or ``progress(done, total)``.
+        Whether to show a bar; or a function, called as ``progress(done, total)``.
 
     Returns
     -------
@@ -313,7 +315,7 @@ def influence_maximization(
     Raises
     ------
     UsageError, InputError, DeviceError
-        In the words of the command line.
+        For the same reasons as on the command line.
 
     Examples
     --------
@@ -345,7 +347,7 @@ def influence_maximization(
 def _limits(
     session: Session, include: Vertices, exclude: Vertices, targets: Any, costs: Any
 ) -> tuple[dict[str, Any], int]:
-    """Return which vertices can be seeds, and what they count for and cost; and the decimals of what they count for."""
+    """Return the limits on seeds, the weights and the costs, as parameters; and the decimals of the weights."""
     graph, decimals = session.graph, 0
     found: dict[str, Any] = {}
     for name, vertices in (("include", include), ("exclude", exclude)):
@@ -370,7 +372,7 @@ def simulated_seeds(
     seed: int = 0,
     **where: Unpack[Where],
 ) -> Seeds:
-    """Find k seeds, each the vertex that adds most to the spread over simulated worlds: ``gpukit imgpu run``.
+    """Find k seeds; each is the vertex that adds most to the spread over simulated worlds: ``gpukit imgpu run``.
 
     Parameters
     ----------
@@ -380,9 +382,9 @@ def simulated_seeds(
     weights : str, optional
         Edge probabilities, as in :func:`gpukit.read_edges`; those of a Graph, or ``wc``, by default.
     worlds : int, optional
-        Number of live-edge worlds; by default as many as the choice needs.
+        Number of live-edge worlds; by default it is increased until the choice is stable.
     fresh : bool
-        Whether every seed gets worlds of its own.
+        Whether each seed is chosen on new worlds.
     device, gpus, threads, seed, progress
         As in :func:`gpukit.influence_maximization`.
 
@@ -393,7 +395,7 @@ def simulated_seeds(
     Raises
     ------
     UsageError, InputError, DeviceError
-        In the words of the command line.
+        For the same reasons as on the command line.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A piece of work: where it runs, what it is given, its times and its progress; a command's run is one."""
+"""A session, such as one run of a command: its device, inputs, parameters, times and progress."""
 
 import logging
 import os
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gpukit.artifacts.labels import Texts
 
 Progress = bool | Callable[[int, int], object]
-"""No progress, a bar, or ``progress(done, total)``."""
+"""No progress, a bar, or a function ``progress(done, total)``."""
 
 DeviceName = Literal["auto", "cpu", "cuda"]
 
@@ -34,11 +34,11 @@ _log = logging.getLogger("gpukit")
 
 
 _held: "tuple[Device, lease.Lease | None] | None" = None
-"""The GPUs of this process: once CUDA has started, it sees no others."""
+"""The GPUs of this process: after CUDA has started, it sees no others."""
 
 
 class Where(TypedDict, total=False):
-    """Where a question is answered, and who is told of the progress; arguments of :class:`Session`."""
+    """The device and the progress of a call; arguments of :class:`Session`."""
 
     device: DeviceName
     gpus: int
@@ -47,58 +47,58 @@ class Where(TypedDict, total=False):
 
 
 WHERE: Where = {"device": "auto", "gpus": 1, "threads": None, "progress": False}
-"""What is asked where nothing is said."""
+"""The defaults."""
 
 
 def split(more: Mapping[str, Any]) -> tuple[Where, dict[str, Any]]:
-    """Return the keywords of a function that a session takes, and the others."""
+    """Divide the keywords of a function into those of a session and the rest."""
     where = {name: value for name, value in more.items() if name in Where.__annotations__}
     return cast(Where, where), {name: value for name, value in more.items() if name not in where}
 
 
 class Session:
-    """A piece of work from its checks to its artifact.
+    """One computation, from the checks of its input to its artifact.
 
     Parameters
     ----------
     device : str, optional
-        ``auto``, ``cpu`` or ``cuda``; None for what knows the CPU alone.
+        ``auto``, ``cpu`` or ``cuda``; None for a computation that only the CPU can do.
     gpus : int
-        Number of GPUs that were asked for.
+        Requested number of GPUs.
     threads : int, optional
-        Number of CPU threads that were asked for.
+        Requested number of CPU threads.
     gpu_memory : int, optional
-        The most bytes to take of each GPU.
+        Most bytes to use on each GPU.
     seed : int, optional
         The user's seed.
     progress : bool or callable
-        Whether to show a bar, or what to tell of the progress.
+        Whether to show a bar; or a function that receives the progress.
 
     Attributes
     ----------
     params : dict
-        What decides the result, for the artifact: no paths, no device, no threads.
+        Everything that determines the result, for the artifact; not paths, device or threads.
     inputs : dict of str to str
-        The digest of each input, by what it is.
+        The digest of each input, by its role.
     graph : gpukit.graph.csr.Graph or None
-        The graph it is about.
+        The graph of the computation.
     tables : mapping of arrays, or None
-        Its sampling tables, where they are at hand.
+        The sampling tables of the graph, if available.
     labels : what has a method ``texts``, or None
-        What knows the names of the vertices in its results, where the graph has names.
+        Knows the names of the vertices in the results, if the graph has names.
     skipped : tuple of str
-        Lines of an edge list that are no edges and were left out: number, and what is wrong.
+        Skipped lines of an edge list that are no edges: number and fault.
     device : Device or None
-        What it uses, once that was chosen.
+        The device in use, after it was chosen.
     requested, gpus, threads, gpu_memory, seed
-        What was asked for; ``requested`` is the device. They may be changed before they are used.
+        The arguments; ``requested`` is the device. They may be changed before they are used.
     timer : PhaseTimer
-        The times; ``session.phase(name)`` is a phase of it.
+        Measures the phases; ``session.phase(name)`` is one of them.
 
     Raises
     ------
     UsageError
-        If a number is none, the seed is out of range, or there is no such device.
+        If an argument is no number, the seed is out of range, or the device does not exist.
     """
 
     def __init__(
@@ -136,9 +136,10 @@ class Session:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Give numba's threads back; an interrupt that compiled code made another error of is one again.
+        """Restore the number of Numba's threads; convert an error that compiled code made of an interrupt back into
+        one.
 
-        CuPy's error of too little memory is one of ours.
+        CuPy's error for too little memory becomes a DeviceError.
         """
         if self._threads_before is not None:
             import numba
@@ -148,17 +149,17 @@ class Session:
             raise KeyboardInterrupt from error
         if lacks_gpu_memory(error):
             raise DeviceError(
-                f"too little GPU memory is free ({error}); end what else uses it, or use {spelled('device', 'cpu')}"
+                f"too little GPU memory is free ({error}); stop other programs that use it, or use {spelled('device', 'cpu')}"
             ) from error
 
     def use_device(
         self, requested: str | None = None, *, threads: int | None = None, work: float | None = None, reason: str = ""
     ) -> Device:
-        """Choose the device, lease its GPUs, set the threads, and say what and why.
+        """Choose the device, lease its GPUs, set the threads, and log the choice and its reason.
 
-        ``requested`` and ``threads`` take the place of what was asked for, and ``reason`` that of the reason, where the
-        caller knows better; ``work`` and the errors are those of :func:`gpukit.device.select.choose`, but who requests
-        nothing knows the CPU alone. The GPUs of the first call are those of the process.
+        ``requested`` and ``threads`` replace the arguments of the session, and ``reason`` replaces the reason that is
+        logged. ``work`` and the errors are those of :func:`gpukit.device.select.choose`; without a requested device the
+        CPU is used. The process keeps the GPUs of the first call.
         """
         requested = requested or self.requested
         threads = self.threads if threads is None else threads
@@ -168,8 +169,8 @@ class Session:
         check_compiler(device.threads)
         threads = self._set_threads(device)
         if device.pool:
-            # The driver reads the environment as it starts, and a change in that moment can end the process. The last
-            # that change it are the lines above, and NumPy when it is imported.
+            # The driver reads the environment when it starts; a change at that moment can crash the process. The lines
+            # above, and the import of NumPy, are the last that change it.
             import numpy  # noqa: F401
 
             start_contexts(len(device.gpus))
@@ -190,12 +191,13 @@ class Session:
         return device
 
     def has_faster(self) -> bool:
-        """Say whether ``auto`` left the work to the CPU, as small, and there are GPUs that could do it."""
+        """Return whether ``auto`` chose the CPU because the work is small, although there are GPUs that could do it."""
         asked = self.requested == "auto" and self.device is not None and self.device.kind == "cpu"
         return asked and choose("auto", self.gpus, self.threads).kind == "cuda"
 
     def _set_threads(self, device: Device) -> int:
-        """Let numba use the threads of a device, no more than it started with; return how many these are."""
+        """Set the number of Numba's threads to that of a device, at most as many as Numba started with; return the
+        number."""
         import numba
 
         import gpukit.device.compiled  # noqa: F401  which checks that Numba has threads
@@ -207,11 +209,12 @@ class Session:
         return threads
 
     def load(self, warm_up: Callable[[], object]) -> None:
-        """Do something small that loads the compiled code, where the phases that follow are to be compared."""
+        """Load compiled code by the small task ``warm_up``; here nothing is done, but commands that report times do
+        it."""
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Callable[[int, int], None]]:
-        """Yield ``update(done, total)``, by which the progress is told."""
+        """Yield the function ``update(done, total)``, which reports the progress."""
         if callable(self._progress):
             report = self._progress
             yield lambda done, total: (report(done, total), None)[1]
@@ -222,7 +225,7 @@ class Session:
             yield lambda done, total: None
 
     def artifact(self, kind: str, arrays: "Mapping[str, np.ndarray]", attributes: Mapping[str, Any]) -> "Artifact":
-        """Return an artifact of a kind, with the arguments of :func:`gpukit.artifacts.make`; the rest is known."""
+        """Return an artifact of a kind, with arguments of :func:`gpukit.artifacts.make`; the session adds the rest."""
         from gpukit.artifacts import make
         from gpukit.artifacts.labels import packed_of
 
@@ -232,7 +235,7 @@ class Session:
     def seeds_artifact(self, seeds: "np.ndarray", method: str, **known: Any) -> "Artifact":
         """Return the seeds (internal ids) that a method chose as an artifact.
 
-        ``known`` is what is known of them: further fields of :class:`gpukit.artifacts.SeedSet`.
+        ``known`` has further fields of :class:`gpukit.artifacts.SeedSet`.
         """
         import numpy as np
 
@@ -254,7 +257,7 @@ def bar(title: str) -> Iterator[Callable[[int, int], None]]:
     from rich.progress import Progress
 
     console = Console(stderr=True)
-    if console.is_jupyter:  # where rich needs a further package, ipywidgets
+    if console.is_jupyter:  # rich would need another package here, ipywidgets
         percents = {-1}
 
         def update(done: int, total: int) -> None:
@@ -271,7 +274,7 @@ def bar(title: str) -> Iterator[Callable[[int, int], None]]:
 
 
 def _leased(device: Device) -> Device:
-    """Return a device with GPUs that this process holds: those of its first lease, or the first of them."""
+    """Return a device with GPUs that this process holds: all GPUs of its first lease, or the first of them."""
     global _held
     if not device.pool:
         return device
@@ -290,15 +293,15 @@ def _leased(device: Device) -> Device:
 
 
 def check_compiler(threads: int) -> None:
-    """Check, before numba is imported, that code can be compiled and that there is room for it.
+    """Check, before Numba is imported, that code can be compiled and that there is memory for it.
 
     Raises
     ------
     UsageError
-        If the environment switches compilation off: most of the code then gives up, and some gives other answers, since
-        NumPy's numbers do not wrap as compiled ones do.
+        If the environment switches compilation off. Most of the code would then fail, and some would give other
+        answers, because NumPy's integers do not wrap as compiled ones do.
     DeviceError
-        If there is no room (:func:`gpukit.device.memory.check_start`).
+        If there is too little memory (:func:`gpukit.device.memory.check_start`).
     """
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         raise UsageError(NO_JIT)

@@ -1,4 +1,4 @@
-"""What seeds reach on average, by simulating forwards."""
+"""The mean spread of seeds, by forward simulation."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 RUNS = 20_000
-"""Cascades where neither a number nor an error is asked for."""
+"""Number of cascades if neither a number nor an error is given."""
 
 _log = logging.getLogger("gpukit")
 
 
 def cascades(runs: int | None, error: float | None, max_runs: int | None) -> int:
-    """Return how many cascades are asked for, where an error does not say it; raises UsageError."""
+    """Return the requested number of cascades, unless an error determines it; raises UsageError."""
     if error is None and max_runs is not None:
         raise UsageError(f"{spelled('max_runs')} is for {spelled('error')}; give that too, or leave it out")
     if error is not None and runs is not None:
@@ -52,30 +52,30 @@ def measure(
     targets: "np.ndarray | None" = None,
     decimals: int = 0,
 ) -> "tuple[Artifact, list[dict[str, Any]], float]":
-    """Return the spread of seeds as an artifact, as points of a curve, and the largest error of these.
+    """Return the spread of seeds as an artifact and as points of a curve, and the largest relative error of the points.
 
-    The last point is that of all seeds.
+    The last point belongs to all seeds.
 
     Parameters
     ----------
     session : Session
-        About a graph.
+        With its graph.
     rounds : sequence of sequences of int
         Internal ids of the seeds of each round.
     sizes : sequence of int
-        The first so many seeds are looked at, too; of one round only.
+        Lengths of prefixes whose spread is also returned; only for one round.
     model : str
         ``ic`` or ``lt``.
     runs : int
         Number of cascades.
     error : float, optional
-        Instead: as many as make two standard errors so small a share of each spread.
+        Simulate until two standard errors are at most this share of each spread; replaces ``runs``.
     max_runs : int, optional
-        As many at most.
+        Most cascades.
     targets : int64 array, shape (n,), optional
-        What each vertex counts for, in units of 10 to the minus ``decimals``; 1 by default.
+        The weight of each vertex, in units of 10**-decimals; 1 by default.
     decimals : int
-        Those of ``targets``.
+        The decimals of ``targets``.
     """
     if len(rounds) > 1 and sizes:
         raise UsageError(f"{spelled('prefixes')} is for seeds of one round; these have several")
@@ -99,7 +99,7 @@ def measure(
         curve = [replace(one, spread=one.spread / unit, stderr=one.stderr / unit) for one in curve]
     if error is not None and reached > error:
         _log.warning(
-            "%s cascades leave two standard errors of %.3g %% of the spread, %.3g %% were asked for; raise "
+            "after %s cascades two standard errors are still %.3g %% of the spread, not %.3g %%; raise "
                 f"{spelled('max_runs')}",
             f"{runs:,}", 100 * reached, 100 * error,
         )  # fmt: skip
@@ -135,7 +135,7 @@ def estimate_spread(
     ----------
     graph : Graph or graph-like
     seeds : Seeds or vertices
-        Seeds may have been found with other edge probabilities of the same graph.
+        The seeds. They may have been found with other edge probabilities of the same graph.
     weights : str, optional
         Edge probabilities, as in :func:`gpukit.read_edges`; those of a Graph, or ``wc``, by default.
     model : str
@@ -143,11 +143,11 @@ def estimate_spread(
     runs : int, optional
         Cascades to simulate, at least 2; 20,000 by default.
     error : float, optional
-        Instead of ``runs``: simulate until two standard errors are at most so large a share of the spread.
+        Simulate until two standard errors are at most this share of the spread; replaces ``runs``.
     max_runs : int, optional
-        With ``error``: as many at most, 4,194,304 by default.
+        With ``error``: most cascades, 4,194,304 by default.
     prefixes : numbers, optional
-        Also the spread of the first so many seeds.
+        Lengths of prefixes; the spread of these first seeds is also estimated.
     device, gpus, threads, seed, progress
         As in :func:`gpukit.influence_maximization`.
 
@@ -158,7 +158,7 @@ def estimate_spread(
     Raises
     ------
     UsageError, InputError, DeviceError
-        In the words of the command line.
+        For the same reasons as on the command line.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def estimate_spread(
             {"runs": runs} if error is None else {"error": error, "max_runs": max_runs}
         )
         open_graph(session, graph, weights, transpose=False)
-        # Found on the graph as given, they may be judged by other probabilities of its edges.
+        # Seeds found on this graph may be evaluated with other edge probabilities.
         known = isinstance(graph, Graph) and isinstance(seeds, Seeds) and made_on(seeds.artifact) == graph.digest
         rounds = _rounds(session, seeds, None if known else session.inputs["graph"])
         if isinstance(seeds, Seeds):
@@ -192,7 +192,8 @@ def estimate_spread(
 
 
 def _rounds(session: Session, seeds: Seeds | Vertices, digest: str | None) -> list[list[int]]:
-    """Return internal ids of the seeds of each round; they are of the graph of a digest, if that is given."""
+    """Return internal ids of the seeds of each round; ``digest`` is that of the graph on which an answer must have been
+    found."""
     if not isinstance(seeds, Seeds) or seeds.rounds is None:
         return [internal(session.graph, seeds, "seeds", digest=digest)]
     if digest is not None:

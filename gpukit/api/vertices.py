@@ -1,4 +1,4 @@
-"""Vertices that a program names, and numbers for each: from what people call them to internal ids."""
+"""Vertices and values per vertex that a program gives: from external names to internal ids."""
 
 import hashlib
 import math
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
 
 COST_DECIMALS = 6
-"""Digits after the point of a cost or a budget."""
+"""Most decimals of a cost or a budget."""
 WEIGHT_DECIMALS = 9
-"""Digits after the point of what a vertex counts for."""
+"""Most decimals of the weight of a vertex."""
 SOURCE_WEIGHTS = "0 and numbers from 1e-300 to 1e300 with at most 30 digits"
-"""The weights that the vertices of a source may have; of weight 0 a vertex is none."""
+"""The allowed weights of the vertices of a source; a vertex of weight 0 is left out."""
 _LEAST, _MOST, _DIGITS = Decimal("1e-300"), Decimal("1e300"), 30
 
 Vertices = Iterable[Label]
 
 
 def in_units(text: str, decimals: int) -> int | None:
-    """Return a decimal number in units of 10**-decimals; None if it is none, or not a whole number of them."""
+    """Return a decimal number in units of 10**-decimals; None if it is no number, or not a whole number of units."""
     from gpukit.graph.lines import NUMBER
 
     if not NUMBER.fullmatch(text):
         return None
     with localcontext() as context:
-        context.traps[Inexact] = True  # else more than 28 digits are rounded first, and then found to fit
+        context.traps[Inexact] = True  # otherwise more than 28 digits would be rounded first, and might then fit
         try:
             units = Decimal(text).scaleb(decimals)
             return int(units) if units.adjusted() < context.prec and units == units.to_integral_value() else None
@@ -45,7 +45,7 @@ def in_units(text: str, decimals: int) -> int | None:
 
 
 def source_weight(text: str) -> Fraction | None:
-    """Return exactly the weight that a decimal number is, or None if it is not one of :data:`SOURCE_WEIGHTS`."""
+    """Return the exact value of a decimal number, or None if it is not one of :data:`SOURCE_WEIGHTS`."""
     from gpukit.graph.lines import NUMBER
 
     if not NUMBER.fullmatch(text):
@@ -59,13 +59,13 @@ def source_weight(text: str) -> Fraction | None:
 
 
 def in_whole_numbers(weights: Sequence[Fraction]) -> list[int]:
-    """Return weights as whole numbers in exactly the same ratios."""
+    """Return whole numbers with exactly the same ratios as the weights."""
     unit = math.lcm(*(weight.denominator for weight in weights))
     return [weight.numerator * (unit // weight.denominator) for weight in weights]
 
 
 def is_label(value: Any) -> bool:
-    """Say whether a value could be what people call a vertex: a text, or a whole number of Python or NumPy."""
+    """Return whether a value can be an external name: a text, or a whole number of Python or NumPy."""
     return isinstance(value, str) or (hasattr(value, "__index__") and not isinstance(value, bool) and not _axes(value))
 
 
@@ -78,16 +78,16 @@ def internal(
 ) -> list[int]:
     """Return internal ids of vertices, each named once, in the given order.
 
-    ``digest`` is that of the graph, on which vertices that are an answer must have been found.
+    ``digest`` is the digest of the graph. If the vertices are an answer, it must have been found on this graph.
 
     Raises
     ------
     WrongType
-        If they are no vertices, or texts where the graph has numbers or the other way round.
+        If they are no vertices, or texts although the graph has numbers, or numbers although it has texts.
     UsageError
-        If one is named twice, or there are none and ``none`` is false.
+        If a vertex is named twice, or there are no vertices and ``none`` is false.
     InputError
-        If one is not in the graph, or they are an answer about another graph.
+        If a vertex is not in the graph, or they are an answer about another graph.
     """
     if digest is not None and isinstance(vertices, Answer):
         vertices._check_graph(graph, digest, what)
@@ -118,7 +118,7 @@ def without(among: Iterable[int], excluded: Iterable[int]) -> list[int]:
 
 
 def label_of(graph: "Graph", vertex: Any, what: str) -> Label:
-    """Return what a vertex of a graph is called, as Python has it; raises as :func:`internal` does."""
+    """Return an external name as an int or str of Python; raises like :func:`internal`."""
     if not is_label(vertex):
         raise WrongType(f"{what}: {str(vertex)[:40]!r} is {type_of(vertex)}, and no vertex; give ids or names")
     if isinstance(vertex, str) != (graph.labels is not None):
@@ -159,9 +159,10 @@ def weights_of(graph: "Graph", source: Any, what: str) -> tuple[list[int], list[
 
 
 def targets_of(graph: "Graph", given: Any, inputs: dict[str, str]) -> "tuple[np.ndarray, int]":
-    """Return what each vertex counts for, 0 if not named, and in units of 10 to the minus what: as few as will do.
+    """Return the weights of vertices (0 if not named) in units of 10**-decimals, and the least ``decimals`` that
+    suffice.
 
-    The digest of a file with the same lines joins ``inputs`` as that of the targets.
+    The digest of a file with the same lines is added to ``inputs`` as the digest of the targets.
 
     Raises
     ------
@@ -177,14 +178,14 @@ def targets_of(graph: "Graph", given: Any, inputs: dict[str, str]) -> "tuple[np.
 
 
 def costs_of(graph: "Graph", given: Any, inputs: dict[str, str]) -> "np.ndarray":
-    """Return what each vertex costs as a seed, in units of 10**-6, 1 if not named; see :func:`targets_of`."""
+    """Return the cost of each vertex as a seed, in units of 10**-6, 1 if not named; see :func:`targets_of`."""
     unit = Decimal(1).scaleb(-COST_DECIMALS)
     texts = _texts(given, "costs", inputs)
     return _numbers(graph, given, texts, "costs", 10**COST_DECIMALS, COST_DECIMALS, (unit, (2**31 - 1) * unit))
 
 
 def _texts(given: Any, what: str, inputs: dict[str, str]) -> list[str]:
-    """Return numbers as they are written, and note the digest of a file of them: lines ``vertex number``."""
+    """Return the numbers as texts, and add the digest of a file with the lines ``vertex number`` to ``inputs``."""
     if not isinstance(given, Mapping):
         raise WrongType(f"{what} is {type_of(given)}; give numbers of vertices: {{vertex: number}}")
     for value in given.values():
@@ -205,7 +206,7 @@ def _numbers(
     decimals: int,
     bounds: tuple[Decimal, Decimal],
 ) -> "np.ndarray":
-    """Return a number for each vertex (int64) in units of 10**-decimals, ``default`` of those units if not named."""
+    """Return a number for each vertex (int64) in units of 10**-decimals; ``default`` units if it is not named."""
     import numpy as np
 
     low, high = bounds

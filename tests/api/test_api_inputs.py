@@ -318,7 +318,7 @@ def test_a_campaign_under_way_is_not_written_over(star: gk.Graph, tmp_path: Path
     campaign.observe([])
     campaign.save(tmp_path / "C.h5")
     before = (tmp_path / "C.h5").read_bytes()
-    with pytest.raises(UsageError, match="a campaign under way, with 1 observed"):
+    with pytest.raises(UsageError, match="has an unfinished campaign, and 1 observed"):
         gk.Campaign(star, 4, batch=1, seed=8).save(tmp_path / "C.h5")
     assert (tmp_path / "C.h5").read_bytes() == before
     campaign.observe([])

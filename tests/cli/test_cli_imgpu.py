@@ -62,7 +62,7 @@ def test_the_number_of_worlds_is_found(record, good, folder, graph, monkeypatch,
     assert main(["imgpu", "run", "G.h5", "--out", "S.h5", "-k", "4", "--seed", "3", "--device", "cpu", "--json"]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["worlds"] == 128
-    assert len([line for line in err.splitlines() if "128 worlds, the most that are drawn unasked" in line]) == 1
+    assert len([line for line in err.splitlines() if "with 128 worlds, the most by default" in line]) == 1
 
 
 @pytest.mark.parametrize("mode", ["--fresh", "--fixed"])

@@ -221,7 +221,7 @@ def test_the_batch_follows_from_what_seeds_are_expected_to_reach(run, record, fo
         assert found["params"]["batch"] == read("C.h5").attributes["batch"] == read("C.h5").params["batch"] == batch
         if command == "run":
             assert found["cost"] == -(-eta // 30)
-    assert run("start", "--eta", 900, *words)[2].count("batches of 2 seeds, by what they are expected to reach") == 1
+    assert run("start", "--eta", 900, *words)[2].count("batches of 2 seeds, from their expected spread") == 1
     assert record("start", "--eta", 900, *words, "-b", 2)["batch"] == record("start", "--eta", 900, *words)["batch"]
 
 

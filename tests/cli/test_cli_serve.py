@@ -329,7 +329,7 @@ def test_edges_come_and_go(folder):
     ("DELETE", {}, 400, "give edges and vertices"), ("POST", {"vertices": "x"}, 400, "vertices must be a list"),
     ("POST", {"edges": [["ann", "bob"]]}, 400, "and a weight with each"),
     ("POST", {"edges": [["ann", "eve", 1]]}, 422, "vertex 'eve' is not in the graph"),
-    ("PATCH", {"edges": [["ann", "bob", 9]]}, 422, "the weight 9 is outside of (0, 4]"),
+    ("PATCH", {"edges": [["ann", "bob", 9]]}, 422, "the weight 9 is outside (0, 4]"),
 ])  # fmt: skip
 def test_changes_that_are_refused(method, body, wanted, says):
     server = Following()

@@ -62,7 +62,7 @@ def test_numbers_that_are_not_written_as_such_are_names(gpukit, tmp_path, text):
     assert gpukit("graph", "import", path, "--out", out, "--ids", "integer", "--json")[1]["text"]["ids"] == "integer"
     path.write_text("1 2\n" * 200 + "1 007\n")
     code, _, err = gpukit("graph", "import", path, "--out", out)
-    assert code == 3 and "line 201: '007' is no usual number; --ids text keeps it as it stands" in err
+    assert code == 3 and "line 201: '007' is no number in the usual form; --ids text keeps it unchanged" in err
 
 
 def test_what_a_file_says_of_direction_is_used_or_contradicted_aloud(gpukit, tmp_path):
@@ -73,11 +73,11 @@ def test_what_a_file_says_of_direction_is_used_or_contradicted_aloud(gpukit, tmp
     assert "the file says that edges have no direction" in err
     code, record, err = gpukit("graph", "import", path, "--out", out, "--directed", "--json")
     assert (code, record["undirected"], record["m"]) == (0, False, 2)
-    assert "the file says that its edges are undirected; --directed reads each one way, as it stands" in err
+    assert "the file says that its edges are undirected; --directed reads each in one direction" in err
     path.write_text("% asym unweighted\n1 2\n2 3\n")
     code, record, err = gpukit("graph", "import", path, "--out", out, "--undirected", "--json")
     assert (code, record["undirected"], record["m"]) == (0, True, 4)
-    assert "the file says that its edges are directed; --undirected reads each both ways" in err
+    assert "the file says that its edges are directed; --undirected reads each in both directions" in err
 
 
 def test_lines_that_hold_no_edge_are_counted(gpukit, tmp_path):
@@ -127,7 +127,9 @@ def test_names_that_are_alike_are_told_and_become_one(gpukit, tmp_path):
     path, out = tmp_path / "e.csv", tmp_path / "g.h5"
     rows = "tom@acme.com,ann lee|TOM@ACME.COM ,Ann  Lee|bob,ann lee|bob,ann   lee|Ärger,cy|cy,ärger"
     path.write_text("from,to\n" + rows.replace("|", "\n"))
-    told = "from another in case or blanks only, as '{}' and '{}'; --fold-case and --strip make them one vertex"
+    told = (
+        "from another name only in case or blanks, such as '{}' and '{}'; --fold-case and --strip make them one vertex"
+    )
     digests, both = [], ["ann lee", "bob", "cy", "tom@acme.com", "Ärger"]
     for words, left, pair in (
         ([], "4 names differ", ("Ann  Lee", "ann   lee")),
