@@ -1,4 +1,4 @@
-"""What NetworkX calls: the functions, conversions, and whether the backend can and should run."""
+"""The interface for NetworkX: functions, conversions, and whether the backend can and should run."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -29,20 +29,20 @@ __all__ = [
 ]
 
 SMALL = 1000
-"""Nodes and edges below which NetworkX may be done before a graph is converted (measured: 500 at most)."""
+"""Number of nodes and edges below which NetworkX may finish before a graph is converted (measured: at most 500)."""
 
 FEW = 10
-"""NetworkX looks at single nodes; where less than one in so many is asked for, that is quicker than looking at all."""
+"""NetworkX can compute single nodes. It is faster if fewer than one in ``FEW`` nodes are requested."""
 
 _WEIGHT = {"clustering": 2, "average_clustering": 2}
-"""Place of ``weight`` among the arguments of functions that have no weights here."""
+"""Position of ``weight`` among the arguments of functions that support no weights here."""
 
 _NODES = ("average_clustering", "clustering", "generalized_degree", "triangles")
-"""Functions that take nodes after the graph."""
+"""Functions whose second argument is a selection of nodes."""
 
 
 def can_run(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool | str:
-    """Return True, or why a function cannot run with these arguments."""
+    """Return True, or the reason why a function cannot run with these arguments."""
     graph = _argument(args, kwargs, 0, "G")
     if not isinstance(graph, NodeRows) and (problem := not_rows(graph)):
         return problem
@@ -54,7 +54,7 @@ def can_run(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool |
 
 
 def should_run(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool | str:
-    """Return True, or why NetworkX is likely to be quicker."""
+    """Return True, or the reason why NetworkX is likely to be faster."""
     graph = _argument(args, kwargs, 0, "G")
     nodes = _argument(args, kwargs, 1, "nodes") if name in _NODES else None
     if nodes is not None:

@@ -1,4 +1,4 @@
-"""Triangles and what follows from them."""
+"""Triangles, and quantities derived from them."""
 
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -39,7 +39,7 @@ def transitivity(G: NodeRows) -> float:
 
 
 def generalized_degree(G: NodeRows, nodes: Any = None) -> Any:
-    """Return how many edges of each node are in how many triangles, as :func:`networkx.generalized_degree`."""
+    """Return for each node the number of its edges in 0, 1, 2, … triangles, as :func:`networkx.generalized_degree`."""
     network = _network(G)
     starts, support = network.indptr.tolist(), network.support.tolist()
     ranks = network.rank.tolist()
@@ -62,7 +62,7 @@ def _of(G: NodeRows, nodes: Any, values: list) -> Any:
 
 
 def _network(G: NodeRows) -> "Network":
-    """Return the rows without self-loops, and the triangles of each edge, which stay with the graph."""
+    """Return the rows without self-loops, and the triangles of each edge; both are stored with the graph."""
     if "network" not in G.found:
         G.found["network"] = _make_network(G)
     return G.found["network"]
@@ -75,7 +75,7 @@ def _make_network(G: NodeRows) -> "Network":
     from gpukit.diversity.scores import build_network
     from gpukit.graph.csr import Graph
 
-    # Incoming rows ascend.
+    # Rows of predecessors are ascending.
     indptr, indices, _ = G.incoming
     if G.self_loops:
         keep = indices != G.tails

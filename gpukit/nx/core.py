@@ -11,7 +11,7 @@ from gpukit.nx.graph import NodeRows, subgraph
 
 
 def core_number(G: NodeRows) -> dict[Hashable, int]:
-    """Return the core number of each node, as :func:`networkx.core_number`; edges to and from it count alike."""
+    """Return the core number of each node, as :func:`networkx.core_number`; edges to and from a node both count."""
     return dict(zip(G.nodes, _core_numbers(G).tolist(), strict=True))
 
 
@@ -43,7 +43,7 @@ def k_crust(G: NodeRows, k: int | None = None, core_number: Mapping[Hashable, in
 
 
 def k_corona(G: NodeRows, k: int, core_number: Mapping[Hashable, int] | None = None) -> nx.Graph:
-    """Return the nodes of core number k with k neighbours of k or more, as :func:`networkx.k_corona`."""
+    """Return the nodes of core number k with k neighbours of core number k or more, as :func:`networkx.k_corona`."""
     numbers, k = _asked(G, k, core_number)
     needed = G.indices[numbers[G.tails] == k]
     absent = needed[np.isnan(numbers[needed])]
@@ -62,7 +62,7 @@ def k_truss(G: NodeRows, k: int) -> nx.Graph:
     _, indices, entries = G.outgoing
     needed = math.ceil(min(max(k - 2, 0), len(G))) + 2
     trussness = _trussness(G, needed)
-    # Edges come lower end first, ascending: as the places behind the diagonal do.
+    # Edges have their lower end first and are ascending, like the entries above the diagonal.
     found = entries[indices > G.tails][trussness >= needed]
     edges = np.zeros(len(indices), bool)
     edges[found] = True
@@ -70,7 +70,7 @@ def k_truss(G: NodeRows, k: int) -> nx.Graph:
 
 
 def _trussness(G: NodeRows, needed: int) -> np.ndarray:
-    """Return the trussness of each edge, or a bound of ``needed`` or more; what was found stays with the graph."""
+    """Return the trussness of each edge, or a value of at least ``needed``; the result is stored with the graph."""
     from gpukit.diversity.decomposition import truss_numbers
     from gpukit.graph.csr import Graph
 
@@ -118,7 +118,7 @@ def _core_numbers(G: NodeRows) -> np.ndarray:
 
 
 def _asked(G: NodeRows, k: int | None, core_number: Mapping[Hashable, int] | None) -> tuple[np.ndarray, Any]:
-    """Return the core numbers by position, NaN for nodes that have none, and k, or else the largest number."""
+    """Return the core numbers by position, NaN for nodes without one; and k, or by default the largest core number."""
     if core_number is None:
         numbers = _core_numbers(G)
         return numbers, max(numbers.tolist()) if k is None else k

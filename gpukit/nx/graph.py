@@ -1,4 +1,4 @@
-"""Graphs of NetworkX as rows of neighbours, and back."""
+"""Conversion of NetworkX graphs to rows of neighbours, and back."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,18 +13,18 @@ import numpy as np
 from gpukit.errors import GpukitError
 
 _PLAIN = ("__getitem__", "add_edges_from", "adj", "neighbors")
-"""What a class of graphs must have from NetworkX, so that its rows say what its methods do."""
+"""Members that a class of graphs must inherit from NetworkX, so that its rows agree with its methods."""
 
 WIDEST = 8
-"""Nodes that are integers are looked up in a table, if that has at most so many places for each."""
+"""Integer nodes are looked up in a table, if it needs at most this many entries per node."""
 
 
 @dataclass(eq=False, repr=False)
 class NodeRows:
-    """A graph of NetworkX as it was when it was converted: what functions of the backend take.
+    """A NetworkX graph at the time of its conversion, as the functions of the backend take it.
 
-    An edge of an undirected graph is an entry of both rows, a self-loop one of its row. Edges are numbered in the order
-    of their entries; an edge of an undirected graph counts in the row that comes first, as in ``Graph.edges``.
+    An edge of an undirected graph has an entry in both rows, a self-loop one entry in its row. Edges are numbered in
+    the order of their entries. For an undirected edge the entry in the earlier row counts, as in ``Graph.edges``.
 
     Attributes
     ----------
@@ -37,18 +37,19 @@ class NodeRows:
     indices : int32 array, shape (entries,)
         Positions of neighbours (successors), in the order of the graph.
     underlying : int
-        The number of nodes of the graph that a view shows a part of; of the graph itself, if it is no view.
+        Number of nodes of the graph under a view; of the graph itself, if it is no view.
     graph : dict
-        Attributes of the graph: its own dict, not a copy; empty if they were not asked for.
+        Attributes of the graph: its own dict, not a copy; empty if they were not requested.
     node_data : list of dict, or None
-        Attributes of each node, where they were asked for.
+        Attributes of each node, if they were requested.
     edge_data : list of dict, or None
-        Attributes of each entry, where all were asked for: the graph's own, not copies. The two entries of an edge may
-        have different dicts.
+        Attributes of each entry, if all were requested: the graph's own dicts, not copies. The two entries of an edge
+        may have different dicts.
     values : dict of str to list or float64 array or None
-        Attributes of edges that were asked for by name, by edge: numbers, unless they are none; None stands for 1.
+        Edge attributes that were requested by name, one value per edge: float64 if all are numbers, otherwise a list;
+        None means 1 for every edge.
     found : dict of str to anything
-        What functions found of the graph and ask for again: its triangles, and trussness up to some number.
+        Results that functions reuse: the triangles, and the trussness up to some value.
     """
 
     like: type[nx.Graph]
@@ -83,7 +84,7 @@ class NodeRows:
     def _adj(self) -> dict[Hashable, int]:
         return self.index
 
-    nbunch_iter = nx.Graph.nbunch_iter  # asks whether a node is in ``_adj``, and has the messages that people know
+    nbunch_iter = nx.Graph.nbunch_iter  # checks whether a node is in ``_adj``, and raises NetworkX's own messages
 
     def is_directed(self) -> bool:
         """Return whether the graph is directed."""
@@ -118,7 +119,7 @@ class NodeRows:
 
     @cached_property
     def once(self) -> np.ndarray:
-        """Whether each entry is the one that counts for its edge (bool)."""
+        """Whether each entry counts for its edge (bool)."""
         return np.ones(len(self.indices), bool) if self.is_directed() else self.tails <= self.indices
 
     @cached_property
@@ -137,7 +138,7 @@ class NodeRows:
 
     @cached_property
     def twins(self) -> np.ndarray:
-        """The other entry of each entry's edge (uint32), in an undirected graph; that of a self-loop is itself."""
+        """In an undirected graph, the other entry of each entry's edge (uint32); for a self-loop the same entry."""
         twins = np.empty_like(self.incoming[2])
         twins[self.outgoing[2]] = self.incoming[2]
         return twins
@@ -149,12 +150,12 @@ class NodeRows:
         return numbers if self.is_directed() else np.where(self.once, numbers, numbers[self.twins])
 
     def weights(self, name: Hashable | None) -> np.ndarray | None:
-        """Return an attribute of edges as numbers (float64) by entry, or None if all are 1, as where there is none.
+        """Return an edge attribute as numbers (float64) by entry; None if all are 1, or if no edge has it.
 
         Raises
         ------
         ValueError, TypeError, OverflowError
-            If one is not a number.
+            If a value is not a number.
         """
         if name is None or (name not in self.values and self.edge_data is None):
             return None
@@ -175,23 +176,23 @@ def convert_from_nx(
     name: str | None = None,
     graph_name: str | None = None,
 ) -> NodeRows:
-    """Return a graph of NetworkX for the functions of the backend.
+    """Convert a NetworkX graph for the functions of the backend.
 
     Parameters
     ----------
     graph : networkx.Graph or networkx.DiGraph
     edge_attrs, node_attrs : dict, optional
-        Attributes to keep, and what stands for them where they are missing.
+        Attributes to keep, and their default values.
     preserve_edge_attrs, preserve_node_attrs, preserve_graph_attrs : bool
         Whether to keep all attributes.
     name, graph_name : str, optional
-        The function that is called and its argument, as NetworkX says them.
+        The called function and its argument; NetworkX passes them.
 
     Raises
     ------
     NotImplementedError
-        If it is a multigraph, or of a class that looks at neighbours in its own way, or a view that shows an edge from
-        one of its ends only; or if compiled code cannot run.
+        If it is a multigraph, or its class overrides the access to neighbours, or it is a view that shows an edge from
+        only one of its ends; or if compiled code cannot run.
     """
     problem = not_rows(graph)
     if problem:
@@ -201,7 +202,7 @@ def convert_from_nx(
     rows = NodeRows(type(graph), index, *_rows(graph._adj, index), len(getattr(graph, "_graph", index)), facts)
     try:
         _ = rows.incoming
-    except GpukitError as error:  # as with NUMBA_DISABLE_JIT
+    except GpukitError as error:  # for example with NUMBA_DISABLE_JIT
         raise NotImplementedError(str(error)) from error
     is_view = hasattr(graph, "_graph")
     if is_view or not graph.is_directed():
@@ -229,7 +230,7 @@ def convert_from_nx(
 
 
 def not_rows(graph: Any) -> str:
-    """Return why a graph cannot be converted, or an empty text."""
+    """Return the reason why a graph cannot be converted, or an empty text."""
     if graph.is_multigraph():
         return "multigraphs are not converted"
     plain = nx.DiGraph if graph.is_directed() else nx.Graph
@@ -239,14 +240,14 @@ def not_rows(graph: Any) -> str:
 
 
 def convert_to_nx(result: Any, *, name: str | None = None) -> Any:
-    """Return a converted graph as one of NetworkX, with what was kept of it; anything else as it is."""
+    """Return a converted graph as a NetworkX graph, with the kept attributes; return anything else unchanged."""
     return subgraph(result) if isinstance(result, NodeRows) else result
 
 
 def subgraph(graph: NodeRows, places: np.ndarray | None = None, edges: np.ndarray | None = None) -> nx.Graph:
-    """Return nodes and edges as a new graph of NetworkX, in the order of a copy of the old one; attributes are copied.
+    """Return nodes and edges as a new NetworkX graph, in the order of a copy of the old graph; attributes are copied.
 
-    Rows are filled as a whole: a tenth of the time of ``add_edges_from``.
+    Each row is filled at once, in a tenth of the time of ``add_edges_from``.
 
     Parameters
     ----------
@@ -283,7 +284,7 @@ def subgraph(graph: NodeRows, places: np.ndarray | None = None, edges: np.ndarra
         _fill(result._succ, names, (tails, heads, number), data)
         _fill(result._pred, names, into, data)
     else:
-        # As if edges were added row by row: a row begins with the neighbours whose rows came before.
+        # The order is as if edges were added row by row: a row begins with the neighbours of earlier rows.
         into = tuple(side[into[0] != into[1]] for side in into)
         rows, others, number = (np.concatenate(both) for both in zip(into, (tails, heads, number), strict=True))
         order = np.argsort(rows, kind="stable")
@@ -292,7 +293,7 @@ def subgraph(graph: NodeRows, places: np.ndarray | None = None, edges: np.ndarra
 
 
 def _edge_data(graph: NodeRows, entries: np.ndarray, make: Callable[[], dict]) -> list[dict]:
-    """Return new dicts of the attributes of edges, which are given by their first entries."""
+    """Return new attribute dicts of edges, which are given by their first entries."""
 
     def filled(data: Mapping) -> dict:
         new = make()
@@ -314,7 +315,7 @@ def _edge_data(graph: NodeRows, entries: np.ndarray, make: Callable[[], dict]) -
 
 
 def _fill(adjacency: dict, names: list, entries: tuple[np.ndarray, ...], data: list[dict]) -> None:
-    """Fill the rows of a graph of NetworkX, which are there and empty; entries are ascending rows, columns, numbers."""
+    """Fill the existing empty rows of a NetworkX graph; entries are ascending rows, columns, and edge numbers."""
     rows, columns, numbers = entries
     neighbours = [names[place] for place in columns.tolist()]
     theirs = [data[number] for number in numbers.tolist()]
@@ -327,7 +328,7 @@ def _fill(adjacency: dict, names: list, entries: tuple[np.ndarray, ...], data: l
 def _rows(adjacency: Mapping, index: dict[Any, int]) -> tuple[np.ndarray, np.ndarray]:
     """Return the starts of rows (int64) and the positions of all neighbours (int32).
 
-    Nodes that are integers are looked up in a table, in half the time of a dict.
+    Integer nodes are looked up in a table, which takes half the time of a dict.
     """
     indptr = np.zeros(len(adjacency) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, adjacency.values()), np.int64, len(adjacency)), out=indptr[1:])
@@ -344,7 +345,7 @@ def _rows(adjacency: Mapping, index: dict[Any, int]) -> tuple[np.ndarray, np.nda
             try:
                 return indptr, table[np.fromiter(neighbours(), np.int64, count) - low]
             except (TypeError, ValueError):
-                pass  # a neighbour that equals an integer, but is of another type
+                pass  # an object that equals an integer, but has another type: look it up in the dict
     return indptr, np.fromiter(map(index.__getitem__, neighbours()), np.int32, count)
 
 
@@ -359,16 +360,16 @@ def _values(each: Callable[[], Iterable[dict]], name: Hashable, default: Any) ->
     try:
         return np.array(found, np.float64)
     except (TypeError, ValueError, OverflowError):
-        return found  # a function that needs numbers says what is wrong
+        return found  # not numbers: a function that needs numbers raises an error later
 
 
 def _chosen(data: Mapping, wanted: Mapping[Hashable, Any]) -> dict:
-    """Return the attributes that are wanted; one without a default only if it is there."""
+    """Return the requested attributes; an attribute without a default only if it is present."""
     return {name: data.get(name, default) for name, default in wanted.items() if default is not None or name in data}
 
 
 def _column(values: Any, edges: np.ndarray) -> list:
-    """Return an attribute of some edges; None stands for 1 everywhere."""
+    """Return an attribute of some edges; None means 1 everywhere."""
     if values is None:
         return [1] * len(edges)
     if isinstance(values, list):

@@ -1,4 +1,4 @@
-"""What the backend tells NetworkX when that is imported; imports nothing, so that this costs nothing."""
+"""The description of the backend that NetworkX reads when it is imported; this module imports nothing, to be fast."""
 
 from typing import Any
 
@@ -19,11 +19,11 @@ FUNCTIONS = {
     "transitivity": "Undirected graphs.",
     "triangles": _TRIANGLES,
 }
-"""The functions of NetworkX that the backend has, and what there is to know of each."""
+"""The functions of NetworkX that the backend has, and a note on each."""
 
 
 def backend_info() -> dict[str, Any]:
-    """Return what NetworkX shows of the backend, and in the documentation of its functions."""
+    """Return the texts that NetworkX shows about the backend, also in the documentation of its functions."""
     return {
         "backend_name": "gpukit",
         "project": "gpukit",

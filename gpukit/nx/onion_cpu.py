@@ -7,16 +7,17 @@ from gpukit.device.compiled import njit
 
 @njit
 def onion_layers(indptr, indices):
-    """Return each vertex's layer, 1 for the outermost, and its degree when it goes, in O(m + n · largest core number).
+    """Return each vertex's layer (1: outermost) and its degree at removal, in O(m + n · largest core number).
 
-    A layer holds the vertices whose degree among those left is at most the current core number; they go at once. Where
-    none is left, the core number rises to the smallest degree. Vertices without neighbours are a layer of their own.
+    A layer holds the remaining vertices whose degree is at most the current core number; they are removed together. If
+    there are none, the core number rises to the smallest remaining degree. Vertices without neighbours form a separate
+    layer.
 
     Parameters
     ----------
     indptr : int64 array, shape (n + 1,)
     indices : int32 array, shape (2m,)
-        Of a symmetric graph without self-loops.
+        Rows of a symmetric graph without self-loops.
 
     Returns
     -------

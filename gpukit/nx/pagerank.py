@@ -1,4 +1,4 @@
-"""PageRank by the power method, as NetworkX has it."""
+"""PageRank by the power method, with NetworkX's definition."""
 
 from collections import deque
 from collections.abc import Hashable, Mapping
@@ -12,7 +12,7 @@ from gpukit.nx.graph import NodeRows
 
 _NETWORKX = tuple(map(int, nx.__version__.split(".")[:2]))
 _EDGES_OF_A_THREAD = 1 << 18
-"""Edges that are worth a thread of their own."""
+"""Least number of edges per thread."""
 
 
 def pagerank(
@@ -27,9 +27,9 @@ def pagerank(
 ) -> dict[Hashable, float]:
     """Return the PageRank of each node; parameters and errors are those of :func:`networkx.pagerank`.
 
-    A node without weight on its edges passes its rank on to all by ``dangling``, or else by ``personalization``. (kPAR
-    does otherwise: there a walk ends at such a node.) An iteration reads each edge once, from the row of its head, so
-    that sums do not depend on the number of threads.
+    A node whose out-edges have no weight distributes its rank over all nodes by ``dangling``, or by default by
+    ``personalization``. (In kPAR a walk ends at such a node.) An iteration reads each edge once, from the row of its
+    head, so sums do not depend on the number of threads.
     """
     import numba
 
@@ -42,7 +42,7 @@ def pagerank(
     weights = G.weights(weight)
     sums = np.diff(G.indptr).astype(np.float64) if weights is None else _row_sums(G, weights)
     part = np.divide(1.0, sums, out=np.zeros(n), where=sums != 0)
-    # Before 3.7 NetworkX treats a row whose weights add up to infinity like one without weights; since then, its rank
+    # Before 3.7 NetworkX treated a row whose weights add up to infinity like a row without weights; since then its rank
     # is lost.
     is_dangling = np.flatnonzero((sums if _NETWORKX >= (3, 7) else part) == 0)
     in_indptr, in_indices, entries = G.incoming
@@ -67,7 +67,7 @@ def pagerank(
 
 
 def _row_sums(G: NodeRows, weights: np.ndarray) -> np.ndarray:
-    """Return the sum of the weights of each row (float64), added in SciPy's order, and change weights of self-loops.
+    """Return the sum of weights of each row (float64), added in SciPy's order; changes the weights of self-loops.
 
     NetworkX adds a self-loop of an undirected graph twice and subtracts it once, which overflows for huge weights.
     """
@@ -83,7 +83,7 @@ def _row_sums(G: NodeRows, weights: np.ndarray) -> np.ndarray:
 def _shares(G: NodeRows, given: Mapping[Hashable, float] | None, sum_may_be_zero: bool = True) -> np.ndarray:
     """Return shares of the nodes (float64) that add up to 1, the same for all if none are given.
 
-    If the numbers add up to 0, NetworkX fails for ``personalization``, and goes on with NaN for the others.
+    If the numbers add up to 0, NetworkX fails for ``personalization``, and continues with NaN for other arguments.
     """
     if given is None:
         return np.full(len(G), 1.0 / len(G))

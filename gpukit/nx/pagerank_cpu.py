@@ -5,26 +5,26 @@ from gpukit.device.compiled import njit
 
 @njit
 def step(in_indptr, in_indices, weights, share, base, alpha, x, first, last):
-    """Write the rank of some nodes after a step: ``base`` + ``alpha`` times what comes along their edges.
+    """Write the rank of some nodes after a step: ``base`` + ``alpha`` · (rank that arrives along their in-edges).
 
-    Threads that share the nodes out call it beside one another: Numba's own threads would take 4 s to compile.
+    Python threads call it concurrently for ranges of nodes; code for Numba's own threads would take 4 s to compile.
 
     Parameters
     ----------
     in_indptr : int64 array, shape (n + 1,)
     in_indices : int32 array, shape (m,)
-        Where the edges to each node come from.
+        Tails of the edges to each node.
     weights : float64 array, shape (m,) or (0,)
-        Weights of the edges; all 1 if it is empty.
+        Weights of the edges; empty: all 1.
     share : float64 array, shape (n,)
-        The rank of each node over the weight of its edges.
+        The rank of each node, divided by the weight of its out-edges.
     base : float64 array, shape (n,)
-        What a node gets without edges.
+        The rank that a node gets without edges.
     alpha : float
     x : float64 array, shape (n,)
         The result.
     first, last : int64
-        The nodes are first … last - 1.
+        The range of nodes, first … last - 1.
     """
     for v in range(first, last):
         total = 0.0

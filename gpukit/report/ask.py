@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
 
 ROWS = 25
-"""Most rows in a table of the page; the files have all."""
+"""Most rows in a table of the page; the files have all rows."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Answers:
 
 
 def _second(record: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """Return what the seeds reach under other edge probabilities, beside the best seeds for these."""
+    """Return the spread of the seeds under other edge probabilities, next to that of the best seeds for these."""
     if record is None:
         return None
     seeds, others = record["sweep"]

@@ -273,7 +273,7 @@ def section(parts: Parts) -> dict[str, Any]:
 
 
 def sources_of(configuration: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a configuration says of the sources of queries, and whether walks follow the edges' weights."""
+    """Return the sources of queries in a configuration, and whether walks follow the weights of edges."""
     asked = configuration.get("kpar", {})
     kind = {int: "random ", type(None): ""}.get(type(asked.get("sources")), "named ")
     able = " with out-edges" if configuration.get("paper") else ""

@@ -1,4 +1,4 @@
-"""What people read of a spread: the assumption that it rests on, its error, and simple rules beside it."""
+"""Sentences about a spread: the assumption about edge probabilities, the error, and a comparison with simple rules."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ _CHANCES = {
 
 
 def assumption(weights: str) -> str:
-    """Return what edge probabilities mean, in a sentence."""
+    """Return a sentence on the meaning of the edge probabilities."""
     scheme, _, numbers = weights.partition(":")
     drawn = f"with a probability drawn from {numbers.replace(':', ' to ')}" if scheme == "uniform" else ""
     chance = _CHANCES.get(scheme) or drawn or f"with probability {numbers}"
@@ -21,7 +21,7 @@ def assumption(weights: str) -> str:
 
 
 def reached_by(records: Mapping[str, Any]) -> tuple[float, float]:
-    """Return what seeds reach, and two standard errors, by the sets on which simple rules were judged, if there are.
+    """Return the spread of the seeds and two standard errors; from the sets that judged simple rules, if there are any.
 
     ``records`` are those of ``gim run`` and ``evaluate spread``, under ``seeds`` and ``spread``.
     """
@@ -32,7 +32,7 @@ def reached_by(records: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def compared(record: Mapping[str, Any]) -> dict[str, str]:
-    """Return what each simple rule of ``gim run`` reaches, by the sets that judged the seeds, too."""
+    """Return the spread of each simple rule of ``gim run``, from the sets that also judged the seeds."""
     words = {}
     for name, spread in record["rules"].items():
         error = record["rules_stderr"][name]
