@@ -1,1 +1,2 @@
-"""The command line: one module per group of commands. A command parses, reads, calls and writes; it joins all rooms."""
+"""The command line: one module per group of commands. A command parses options, reads files, calls, and writes
+files."""

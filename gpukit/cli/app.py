@@ -1,4 +1,4 @@
-"""The root command: it imports subcommands when they are used, and it alone turns errors into exit codes."""
+"""The root command: it imports subcommands on use, and is the only place that turns errors into exit codes."""
 
 import atexit
 import gc
@@ -62,7 +62,7 @@ SECTIONS = {
     "Papers": ["papers", "cite"],
     "This machine": ["doctor", "warm-up"],
 }
-"""What the help shows together."""
+"""The sections of the help, and their commands."""
 
 MEANT = {
     "help": "--help",
@@ -76,15 +76,15 @@ MEANT = {
     "plot": "report plot",
     "run": "ask",
 }
-"""Words that people try, and the commands that do what is meant."""
+"""Words that people may try as commands, and the commands that do this."""
 
 ALIASES = {"bench": ["papers", "bench"]}
-"""Commands by the names that they had before; until version 0.2."""
+"""Former names of commands; kept until version 0.2."""
 
 INTERNAL = 70
 
 _COMPLETE = "_GPUKIT_COMPLETE"
-"""The variable by which a shell asks how a line could go on."""
+"""The variable by which a shell requests completions of a line."""
 
 _NO_MEMORY = ("failed to map segment", "annot allocate memory", "can't start new thread")
 _THREAD_VARIABLES = (
@@ -99,25 +99,25 @@ _THREAD_VARIABLES = (
 
 
 class LazyGroup(Group):
-    """A group that imports a subcommand's module only to run it; the help needs the table alone."""
+    """A group that imports the module of a subcommand only to run it; the help needs only the table."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names in the order of the table."""
         return [name for name, _, _ in COMMANDS]
 
     def sections(self, ctx: Any) -> dict[str, list[str]]:
-        """Return what people want, and the commands for it."""
+        """Return the titles of the sections and their commands."""
         return SECTIONS
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a stand-in that carries name and help."""
+        """Return a placeholder with name and help."""
         for name, _, text in COMMANDS:
             if name == cmd_name:
                 return Command(name, help=text)
         return None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the real command of the first argument."""
+        """Return the command that the first argument names, with its module imported."""
         if args[0] in MEANT:
             meant = f"gpukit {' '.join(args[1:])} --help" if args[0] == "help" else f"gpukit {MEANT[args[0]]}"
             raise UsageError(f"there is no command {args[0]!r}; did you mean `{' '.join(meant.split())}`?")
@@ -143,7 +143,7 @@ def _load(name: str | None) -> Any:
 
 
 def _guard(command: Any) -> None:
-    """Let a command, or all below a group, check its outputs first."""
+    """Make a command, or all commands of a group, check the outputs first."""
     for one in getattr(command, "commands", {}).values():
         _guard(one)
     if command.callback is not None:
@@ -226,19 +226,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 command.invoke(context)
         except typer.Exit as end:
             code = end.exit_code
-        except SystemExit as end:  # by which Typer ends what installs completion
+        except SystemExit as end:  # Typer ends the installation of completion this way
             if end.code:
                 raise
-        sys.stdout.flush()  # else Python does, after all this, and tells of a closed pipe in its own way
+        sys.stdout.flush()  # otherwise Python does it later, and reports a closed pipe in its own way
         if signals.came:
             raise KeyboardInterrupt
         return code
     except (Exception, KeyboardInterrupt, SystemExit) as error:
-        # Code that meets an interrupt half-way may tell of it as a failure of its own, as HDF5 does.
+        # Code that is interrupted may report the interrupt as another failure, as HDF5 does.
         code, line = (INTERRUPTED, interrupts.LINE) if signals.came else explain(error)
         signals.said.set()
         if line:
-            place = "".join(f"{note}: " for note in getattr(error, "__notes__", []))  # of a batch
+            place = "".join(f"{note}: " for note in getattr(error, "__notes__", []))  # the line of a batch
             print(f"gpukit: {line.replace('error: ', f'error: {place}', 1)}", file=sys.stderr)
         if code == INTERNAL and any(word == "--verbose" or word.startswith("-v") for word in words):
             import traceback
@@ -251,7 +251,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _complete(command: Any) -> int:
-    """Tell the shell how the line that it shows in its variables could go on."""
+    """Print the completions of the line that the shell passes in its variables."""
     from typer.completion import completion_init, shell_complete
 
     completion_init()
@@ -259,16 +259,16 @@ def _complete(command: Any) -> int:
 
 
 def _prepare_streams() -> None:
-    """Let standard output and standard error take every character, and stand in for closed ones.
+    """Make standard output and standard error accept every character, and replace closed streams.
 
     Raises
     ------
     UsageError
-        If standard output is closed; that standard error is tells only that nobody wants to read it.
+        If standard output is closed. A closed standard error is no error: nobody wants to read it.
     """
     closed = sys.stdout is None
     while (spare := os.open(os.devnull, os.O_RDWR)) <= 2:
-        pass  # else the next file would get the number of a closed stream, and what is printed to it
+        pass  # otherwise the next opened file would get the number of a closed stream, and receive what is printed to it
     os.close(spare)
     sys.stdout = sys.stdout or open(1, "w", closefd=False)
     sys.stderr = sys.stderr or open(2, "w", closefd=False)
@@ -280,12 +280,13 @@ def _prepare_streams() -> None:
 
 
 def _warn(message: Warning | str, *place: object, **more: object) -> None:
-    """Say what a library warns of in one line, without the code that does."""
+    """Print the warning of a library in one line, without the source line."""
     print(f"gpukit: warning: {' '.join(str(message).split())}", file=sys.stderr)
 
 
 def _check_limits() -> None:
-    """Refuse to run where ``ulimit`` leaves no room even for NumPy, which would end the process in its own words."""
+    """Refuse to run if ``ulimit`` leaves too little memory even for NumPy, which would end the process with its own
+    message."""
     resource = portable.resource
     limits = () if resource is None else (resource.RLIMIT_AS, resource.RLIMIT_DATA)
     if any(resource.getrlimit(limit)[0] != resource.RLIM_INFINITY for limit in limits):
@@ -295,7 +296,8 @@ def _check_limits() -> None:
 
 
 def _drop_unwritable_output() -> None:
-    """Give up what standard output does not take (a closed pipe, a full disk); the exit would fail on it once more."""
+    """Discard output that cannot be written (a closed pipe, a full disk); otherwise the exit would fail on it once
+    more."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -303,19 +305,19 @@ def _drop_unwritable_output() -> None:
 
 
 def lacks_memory(error: BaseException) -> bool:
-    """Say whether an exception tells of too little memory, on this machine or on a GPU."""
+    """Return whether an exception reports too little memory, on this machine or on a GPU."""
     text = " ".join(str(error).split())
     return isinstance(error, MemoryError) or lacks_gpu_memory(error) or any(sign in text for sign in _NO_MEMORY)
 
 
 def explain(error: BaseException) -> tuple[int, str]:
-    """Return the exit code and the line for people of an exception."""
+    """Return the exit code and the message for an exception."""
     text = " ".join(str(error).split())
     if isinstance(error, GpukitError):
         return error.exit_code, f"error: {text}"
     if isinstance(error, typer.Abort) or is_interrupt(error):
         return INTERRUPTED, interrupts.LINE
-    # rich, which draws some tables, ends the program where nobody reads on.
+    # rich, which prints some tables, ends the program when nobody reads its output any more.
     if isinstance(error.__context__ if isinstance(error, SystemExit) else error, BrokenPipeError):
         return INTERRUPTED, ""
     if lacks_memory(error):
@@ -328,7 +330,7 @@ def explain(error: BaseException) -> tuple[int, str]:
         if message.startswith("Missing option") and said:
             message += f": {said[0].lower()}{said[1:].rstrip('.')}"
         return 2, f"error: {message}; see `{path} --help`"
-    if "no locator available" in text:  # of numba's cache
+    if "no locator available" in text:  # from Numba's cache
         return 3, (
             "error: there is no place for compiled code: neither the installation nor ~/.cache/numba can be written; "
             "set NUMBA_CACHE_DIR to a folder that can"
@@ -351,11 +353,11 @@ def explain(error: BaseException) -> tuple[int, str]:
 def program() -> None:
     """Run the command line and end the process.
 
-    After a command that is done nothing is left to Python's own end but to take apart its modules one by one, a tenth
-    of a second where Numba is among them; so the process ends without it, once all that waits for the end of a program
-    has had its turn. A profiler writes later than that, and other threads may have something to do.
+    After a successful command Python's regular exit would only take apart its modules, which takes a tenth of a second
+    if Numba is loaded. So the process ends directly, after the functions registered for the exit have run. It ends
+    regularly if there is a profiler, which writes later, or if other threads are running.
 
-    Garbage is collected less often than usual: modules and what a compiler makes are objects by the million that stay.
+    Garbage is collected less often than usual, because modules and compilers create millions of permanent objects.
     """
     gc.set_threshold(100_000, 20, 20)
     code = main()

@@ -36,27 +36,29 @@ if TYPE_CHECKING:
 _log = logging.getLogger("gpukit")
 
 TABLES = {"seeds": "whom to tell", "near": "who is close", "campaign": "at least cost", "circles": "circles"}
-"""The answers by the names of their files, and the sheets that they become."""
+"""The names of the files of the answers, and the titles of their sheets."""
 
 WORDS = ("±", "reached", "guarantee", "simple rules", "wc", "certain", "cost", "rounds", "circles", "equal")
-"""Words of the page that it explains."""
+"""Words that the page explains."""
 
 CLOSE, PLACES = 50, 100
-"""Vertices of the answers about closeness and about circles, if there are as many."""
+"""Lengths of the answers about closeness and about circles, if the graph has as many vertices."""
 
 FEW, LEAST = 10, 10
-"""A campaign reaches as many as so many seeds do, and at least so many vertices of twice as many."""
+"""The default target of a campaign is the spread of ``FEW`` seeds, and at least ``LEAST`` vertices in a graph of twice
+as many."""
 
 SECOND = {"wc": "const:0.05"}
-"""Edge probabilities to compare with, by those of the graph; of a constant with ``wc``, of others with none."""
+"""Edge probabilities to compare with, by those of the graph. Constant probabilities are compared with ``wc``, others
+with none."""
 
 MOST_COST = 2000.0
-"""Near the most that a seed can cost: a campaign buys one at this price only if it has no other way."""
+"""A cost close to the highest that is allowed: a campaign buys such a seed only if it has no other choice."""
 
 
 @dataclass(frozen=True)
 class Questions:
-    """What is asked; numbers that nobody names fit the graph."""
+    """The options of the questions; numbers that are not given fit the graph."""
 
     source: Annotated[
         str | None, option("--source NAME", "Who is close to this vertex? By default to the first of the seeds.")
@@ -99,7 +101,7 @@ def answer(run: Run, file: Path, folder: Path, asked: Questions, imported: Impor
     Raises
     ------
     UsageError
-        If what draws the page is not installed, the folder holds something else, or an option does not fit.
+        If a package for the page is not installed, the folder has other files, or an option does not fit.
     InputError
         If a file cannot be read.
     """
@@ -133,7 +135,7 @@ def answer(run: Run, file: Path, folder: Path, asked: Questions, imported: Impor
 
 
 def second_of(weights: str) -> str | None:
-    """Return the edge probabilities under which seeds are compared with those under ``weights``, if there are some."""
+    """Return the edge probabilities with which ``weights`` are compared; None if there are none."""
     return "wc" if weights.startswith("const") else SECOND.get(weights)
 
 
@@ -149,7 +151,7 @@ def _others(near: "Table") -> "Table":
 
 
 def words_of(params: Parameters) -> list[str]:
-    """Return the options of the command line that stand for parameters which are not the default."""
+    """Return the command-line options for the parameters that differ from their defaults."""
     words: list[str] = []
     for name, one in declared(type(params)).items():
         if getattr(params, name) != one.default:
@@ -164,9 +166,9 @@ class Answered:
     ----------
     steps : Steps
     name, path : str
-        What the graph was read from, and where it is.
+        The input of the graph, and the path of the graph.
     facts : mapping
-        What is known of it.
+        Facts about the graph.
     asked : Questions
     once : bool
         Whether repeated rows of a table count once.
@@ -211,7 +213,7 @@ class Answered:
         steps.step("tables, pictures and the page", "page", about, files, self._write)
 
     def _check_names(self) -> None:
-        """Look up all names that were given, and what seeds cost, before any step that takes time."""
+        """Look up all given names, and the costs of seeds, before any step that takes time."""
         from gpukit.artifacts import read_graph
 
         asked = self.asked
@@ -224,12 +226,12 @@ class Answered:
         read_costs(Session(), graph, asked.costs)
 
     def _step(self, title: str, name: str, line: str) -> dict[str, Any]:
-        """Return the record of a command, in whose line names in braces stand for :attr:`words`."""
+        """Return the record of a command; names in braces in its line are replaced by :attr:`words`."""
         words = [one.format_map(self.words) for one in line.split()]
         return self.steps.command(title, f"{name}.h5", words, [self.asked.exclude, self.asked.costs])
 
     def _campaign(self) -> dict[str, Any]:
-        """Return the record of the campaign, which buys nobody that must not be a seed."""
+        """Return the record of the campaign, which does not buy excluded vertices."""
         steps, asked = self.steps, self.asked
         self.words["costs"] = asked.costs
         if asked.exclude is not None:
@@ -252,7 +254,7 @@ class Answered:
         return found
 
     def _price(self, path: Path) -> None:
-        """Write what seeds cost, so much for those that are excluded that a campaign does without them."""
+        """Write the costs of seeds; excluded vertices cost so much that a campaign avoids them."""
         from gpukit.artifacts import read_graph
 
         graph = read_graph(self.path, transpose=False)
@@ -301,7 +303,7 @@ class Answered:
         return whole(columns | {"bought": seeds})
 
     def _about(self) -> dict[str, Any]:
-        """Return what the first sheet says."""
+        """Return the content of the first sheet."""
         facts = self.facts
         return {
             "made": f"{date.today()} by gpukit {__version__}",
@@ -333,7 +335,7 @@ class Answered:
         }
 
     def summary(self) -> dict[str, Any]:
-        """Return what people read."""
+        """Return the summary."""
         found = self.records
         near, first = found["near"]["results"][0], found["circles"]["top"][0]
         cost = mean_of([one["cost"] for one in found["campaign"]["campaigns"]])

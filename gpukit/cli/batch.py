@@ -1,4 +1,4 @@
-"""``gpukit batch``: run several commands in one process, since starting one takes longer than many commands."""
+"""``gpukit batch``: run several commands in one process, because starting a process takes longer than many commands."""
 
 import io
 import shlex
@@ -20,9 +20,10 @@ def batch(
     commands: Annotated[str, argument("FILE|-", "The commands, one a line, without `gpukit`; - is standard input.")],
     more: Annotated[list[str] | None, argument("[-- OPTION...]", "Options that every command gets, too.")] = None,
 ) -> None:
-    """Run commands in one process, one after another until one fails; `> FILE` ends a line that prints to a file.
+    """Run commands in one process, one after another until one fails; `> FILE` at the end of a line redirects its
+    output.
 
-    An empty line, or one that begins with #, is passed over. The exit code is that of the command that failed.
+    Empty lines, and lines that begin with #, are ignored. The exit code is that of the failed command.
     """
     lines = sys.stdin.read().splitlines() if commands == "-" else read_lines(commands)
     file = "" if commands == "-" else f"{commands}, "
@@ -41,7 +42,7 @@ def batch(
 
 
 def _split(place: str, line: str) -> tuple[list[str], str | None]:
-    """Return the words of a line, and the file for what it prints."""
+    """Return the words of a line, and the file for its output."""
     try:
         words = shlex.split(line)
     except ValueError as error:
@@ -56,7 +57,7 @@ def _split(place: str, line: str) -> tuple[list[str], str | None]:
 
 
 def run_command(words: list[str], target: str | None) -> None:
-    """Run a command, which prints to a file if one is given; raises what it raises, and writes nothing then."""
+    """Run a command, with its output in a file if one is given. If it raises an exception, nothing is written."""
     import typer
 
     from gpukit.cli.app import app
@@ -66,7 +67,7 @@ def run_command(words: list[str], target: str | None) -> None:
         try:
             with typer.main.get_command(app).make_context("gpukit", [*words], obj=tuple(words)) as context:
                 context.command.invoke(context)
-        except typer.Exit as end:  # of --help and --version
+        except typer.Exit as end:  # from --help and --version
             if end.exit_code:
                 raise
     if target:

@@ -9,11 +9,11 @@ from gpukit.cli.options import argument
 from gpukit.errors import InputError
 
 PLACES = (Path(__file__).parents[1] / "CITATION.cff", Path(__file__).parents[2] / "CITATION.cff")
-"""Where the file of citations is in an installed package, and in a checkout."""
+"""The file of citations in an installed package, and in a checkout."""
 
 System = Literal["gpukit", "gim", "imgpu", "kpar", "merit", "diversity"]
 ORDER = ("gim", "imgpu", "kpar", "merit", "diversity")
-"""The systems, as that file has their papers one after another."""
+"""The systems, in the order of their papers in that file."""
 
 
 @with_run()
@@ -21,7 +21,7 @@ def cite(
     run: Run,
     system: Annotated[System | None, argument("SYSTEM", "gpukit, or the system whose paper; all by default.")] = None,
 ) -> None:
-    """Print BibTeX entries: of gpukit, and of the paper that a system follows."""
+    """Print BibTeX entries of gpukit, and of the paper of a system."""
     entries = citations()
     asked = entries if system is None else {system: entries[system]}
     if run.as_json:
@@ -31,7 +31,8 @@ def cite(
 
 
 def citations() -> dict[str, dict[str, Any]]:
-    """Return what CITATION.cff says of gpukit and of the papers, by system; raises InputError if it is missing."""
+    """Return the entries of gpukit and of the papers in CITATION.cff, by system; raises InputError if the file is
+    missing."""
     import yaml
 
     place = next((path for path in PLACES if path.is_file()), None)

@@ -38,7 +38,7 @@ COMMON: dict[str, tuple[Any, Any]] = {
     "as_json": (options.JsonOption, False),
     "verbose": (options.VerboseOption, 0),
 }
-"""Type and default of the options that end every list of options, in the order in which the help shows them."""
+"""Type and default of the common options, in the order of the help; they end every list of options."""
 
 ALWAYS = ("as_json", "verbose")
 DEVICE = ("device", "gpus", "threads", "gpu_memory")
@@ -46,33 +46,33 @@ DEVICE = ("device", "gpus", "threads", "gpu_memory")
 
 
 def group(text: str) -> typer.Typer:
-    """Return a group of commands, with what the help says of it."""
+    """Return a group of commands with its help."""
     return typer.Typer(help=text, no_args_is_help=True, add_completion=False)
 
 
 def with_run(
     *names: str, writes: str | None = None, estimate: Estimate | None = None, **defaults: Any
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator that makes a command out of ``function(run, …)``.
+    """Return a decorator that makes a command from ``function(run, …)``.
 
     Parameters
     ----------
     names : str
-        The common options that the command has, of :data:`COMMON`, and ``out``, which then is required; ``--json`` and
-        ``-v`` every command has. A command whose output may be left out has a parameter ``out`` of its own, which the
-        run gets to know, too.
+        The common options of the command, from :data:`COMMON`, and ``out``, which is then required; every command has
+        ``--json`` and ``-v``. A command with an optional output declares its own parameter ``out``, which is also
+        passed to the run.
     writes : str, optional
-        The kind of file that the command writes: a kind of artifact, or one of :data:`gpukit.cli.outputs.SIGNS`. A file
-        of another kind is replaced with ``--force`` only, which the command then has, too.
+        The kind of file that the command writes: a kind of artifact, or a key of :data:`gpukit.cli.outputs.SIGNS`. The
+        command then also has ``--force``, and replaces a file of another kind only with this option.
     estimate : callable, optional
-        What the command takes, for ``--estimate``, which it then has; its graph is ``graph_file``.
+        Returns the needs of the command; the command then has ``--estimate``. Its graph is ``graph_file``.
     defaults
-        Further ones, with defaults of the command.
+        Further common options, with the command's own defaults.
     """
     wanted = [name for name in COMMON if name in (*names, *defaults, *ALWAYS)]
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
-        _, *own = inspect.signature(function).parameters.values()  # the first is the run
+        _, *own = inspect.signature(function).parameters.values()  # the first parameter is the run
         groups = {one.name: found for one in own if (found := Group.of(one.annotation)) is not None}
         given = [option for one in own for option in _options_of(one)]
         checks = {
@@ -110,10 +110,10 @@ def with_run(
 
 
 class Group(NamedTuple):
-    """A group of options: a dataclass, and the names of the fields that a command has.
+    """A group of options: a dataclass, and the names of its fields that become options of the command.
 
-    Of parameters a command has all but those of ablations; ``Annotated[Params, "alpha"]`` has only those named, and
-    ``Annotated[Params, ABLATIONS]`` has all.
+    ``Params`` stands for all parameters except ablations, ``Annotated[Params, "alpha"]`` for the named ones, and
+    ``Annotated[Params, ABLATIONS]`` for all.
     """
 
     kind: Any
@@ -121,7 +121,7 @@ class Group(NamedTuple):
 
     @classmethod
     def of(cls, annotation: Any) -> "Group | None":
-        """Return the group that a parameter of a command stands for; None if it is an option."""
+        """Return the group that a parameter of a command denotes; None if it is an option."""
         kind, *only = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
         if not isinstance(kind, type) or not is_dataclass(kind):
             return None
@@ -141,7 +141,7 @@ class Group(NamedTuple):
         return [_option(one.name, one.type, EMPTY if one.default is MISSING else one.default) for one in found]
 
     def made(self, values: Mapping[str, Any]) -> Any:
-        """Return the group with values of options, checked."""
+        """Return the group with the checked values of its options."""
         given = {name: values[name] for name in self.names}
         if issubclass(self.kind, Parameters) and "seed" in declared(self.kind):
             given["seed"] = values["seed"]
@@ -149,7 +149,7 @@ class Group(NamedTuple):
 
 
 def _options_of(parameter: inspect.Parameter) -> list[inspect.Parameter]:
-    """Return the options that a parameter of a command stands for: itself, or those of a group."""
+    """Return the options of a parameter of a command: itself, or those of its group."""
     group = Group.of(parameter.annotation)
     if group is None:
         return [_option(parameter.name, parameter.annotation, parameter.default)]
@@ -161,12 +161,12 @@ def _option(name: str, kind: Any, usual: Any) -> inspect.Parameter:
 
 
 def _typed(one: inspect.Parameter, known: Parameter | None) -> inspect.Parameter:
-    """Return an option as Typer takes it."""
+    """Return an option in the form of Typer."""
     return (
         one if known is None else one.replace(annotation=options.typer_type(known), default=options.default_of(known))
     )
 
 
 def _is_argument(parameter: inspect.Parameter) -> bool:
-    """Say whether a parameter is an argument, which stands before the options."""
+    """Return whether a parameter is a positional argument."""
     return any(isinstance(one, ArgumentInfo) for one in get_args(parameter.annotation)[1:])

@@ -27,7 +27,7 @@ _log = logging.getLogger("gpukit")
 
 
 def set_logging(verbose: int) -> None:
-    """Send the log of gpukit to standard error: what matters, with ``-v`` more."""
+    """Send the log of gpukit to standard error: important messages, and with ``-v`` more."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("gpukit: %(message)s"))
     _log.handlers[:] = [handler]
@@ -47,16 +47,16 @@ class Run(Session):
     verbose : int
         Number of ``-v``.
     explain : bool
-        Whether to print what the words of the summary mean.
+        Whether to explain the words of the summary.
     **asked
-        The device, GPUs, threads and seed that were asked for, see :class:`gpukit.api.session.Session`.
+        The requested device, GPUs, threads and seed, see :class:`gpukit.api.session.Session`.
 
     Attributes
     ----------
     out, as_json, explain
-        What was asked for; a command may change them before it uses them.
+        The arguments; a command may change them before it uses them.
     writes : str or None
-        The kind of file that the command said it writes.
+        The kind of file that the command declares to write.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Run(Session):
 
     @property
     def target(self) -> Path:
-        """The artifact to write, of a command that must have one."""
+        """The artifact to write, for a command that requires one."""
         assert self.out is not None
         return self.out
 
@@ -93,12 +93,12 @@ class Run(Session):
             return self.graph, self.tables
 
     def load(self, warm_up: Callable[[], object]) -> None:
-        """Do something small that loads the compiled code, before the phases that people compare."""
+        """Run ``warm_up``, a small task that loads compiled code, before the phases whose times are compared."""
         with self.phase("load"):
             warm_up()
 
     def _set_threads(self, device: Device) -> int:
-        """Let numba use the threads of a device, and return how many it does; what it cannot hold fails from now on."""
+        """Set the number of Numba's threads to that of a device and return it; limit the memory of a run on the CPU."""
         if device.kind == "cpu":
             limit_data(device.threads)
         else:
@@ -108,12 +108,12 @@ class Run(Session):
     def save(
         self, kind: str, arrays: "Mapping[str, np.ndarray]", attributes: Mapping[str, Any], *, compress: bool = False
     ) -> None:
-        """Write an artifact; arguments are those of :func:`gpukit.artifacts.write`, and the run knows the rest."""
+        """Write an artifact; arguments are those of :func:`gpukit.artifacts.write`, and the run adds the rest."""
         with self.phase("write"):
             self.put(self.artifact(kind, arrays, attributes), compress=compress)
 
     def put(self, artifact: "Artifact", *, compress: bool = False) -> None:
-        """Write an artifact that was made."""
+        """Write a given artifact."""
         with self.phase("write"):
             from gpukit.artifacts import put
 
@@ -121,7 +121,7 @@ class Run(Session):
             put(self.target, artifact, compress=compress)
 
     def save_metrics(self, columns: Mapping[str, Any], attributes: Mapping[str, Any]) -> None:
-        """Write a table of numbers, if the command was given a place for it."""
+        """Write a table of numbers, if the command has an output."""
         if self.out is not None:
             with self.phase("write"):
                 from gpukit.artifacts import write_metrics
@@ -129,9 +129,9 @@ class Run(Session):
                 write_metrics(self.out, columns, attributes, params=self.params, seed=self.seed, inputs=self.inputs)
 
     def save_seeds(self, seeds: "np.ndarray", method: str, **known: Any) -> list[Any]:
-        """Write the seeds (internal ids) that a method chose, and return them as people call them.
+        """Write the seeds (internal ids) that a method chose, and return their external names.
 
-        ``known`` is what is known of them: further fields of :class:`gpukit.artifacts.SeedSet`.
+        ``known`` has further fields of :class:`gpukit.artifacts.SeedSet`.
         """
         with self.phase("write"):
             self.put(self.seeds_artifact(seeds, method, **known))
@@ -143,9 +143,9 @@ class Run(Session):
         Parameters
         ----------
         record : mapping
-            The keys of this command, beside params, graph, device, seed and time_s.
+            The keys of this command, besides params, graph, device, seed and time_s.
         summary : mapping, optional
-            What people read, by title; ``record`` by default.
+            The lines of the summary, by title; ``record`` by default.
         """
         graph = self.graph
         record = dict(record or {})
@@ -166,11 +166,11 @@ class Run(Session):
             print_meanings(lines)
 
     def write_record(self, path: Path, record: Mapping[str, Any]) -> None:
-        """Write a file that holds what :meth:`finish` prints with ``--json``."""
+        """Write the output of :meth:`finish` with ``--json`` to a file."""
         write_text(path, f"{json_of(self._record(record))}\n")
 
     def _record(self, record: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the keys of a command behind those that every record has."""
+        """Return the keys that every record has, followed by those of the command."""
         whole: dict[str, Any] = {"params": self.params}
         if self.graph is not None:
             whole["graph"] = {"n": self.graph.n, "m": self.graph.m}
@@ -187,9 +187,9 @@ class Run(Session):
 
 
 def set_threads(threads: int) -> int:
-    """Let numba use ``threads`` CPU threads and return how many it does.
+    """Make Numba use ``threads`` CPU threads, and return the number that it uses.
 
-    Before numba is imported any number is possible; afterwards no more than it started with.
+    Before Numba is imported any number is possible; afterwards at most the number with which it started.
     """
     if "numba" not in sys.modules:
         os.environ["NUMBA_NUM_THREADS"] = str(threads)
@@ -207,7 +207,7 @@ def print_json(value: Any) -> None:
 
 
 def json_of(value: Any) -> str:
-    """Return a value as JSON: NumPy values as numbers and lists, what JSON lacks (NaN) as null."""
+    """Return a value as JSON: NumPy values become numbers and lists, and NaN becomes null."""
     return json.dumps(_plain(value), allow_nan=False)
 
 
@@ -224,27 +224,30 @@ def _plain(value: Any) -> Any:
 
 
 LONG, FIRST = 20, 10
-"""Items that a list is printed whole with, and those that are printed of a longer one."""
+"""Most items of a list that is printed completely, and number of items printed of a longer list."""
 
 
 def cut_list(first: Sequence[str], total: int) -> str:
-    """Return the first texts of a list for people; where these are not all, how many are left out, and who has them."""
+    """Return the first texts of a list; if the list is longer, also the number of omitted items, and that --json has
+    all."""
     left = total - len(first)
     return ", ".join(first) + (f", … and {left:,} more (--json has all)" if left else "")
 
 
 def print_table(lines: Mapping[str, Any]) -> None:
-    """Print titles and values, one line each; of a long list its first items, and how many are left out."""
+    """Print titles and values, one line each; of a long list the first items, and the number of omitted ones."""
     width = max((len(title) for title in lines), default=0)
     for title, value in lines.items():
         text = str(value)
         if isinstance(value, list | tuple):
             text = cut_list([*map(quoted, value[: FIRST if len(value) > LONG else LONG])], len(value))
-        if not takes_utf8(sys.stdout):  # what it lacks is printed by a backslash; one of a name is to look different
+        if not takes_utf8(
+            sys.stdout
+        ):  # missing characters are printed with a backslash; a backslash in a name must look different
             text = text.replace("\\", r"\\")
         print(f"{title:<{width}}  {text}")
 
 
 def takes_utf8(stream: TextIO) -> bool:
-    """Return whether what is printed to a stream is UTF-8, or kept as text."""
+    """Return whether a stream encodes its output in UTF-8, or keeps it as text."""
     return not stream.encoding or codecs.lookup(stream.encoding).name == "utf-8"

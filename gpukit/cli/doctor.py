@@ -33,15 +33,15 @@ EXTRAS = {
     "networkx": "networkx",
     "starlette": "serve",
 }
-"""Packages that can be missing, and the extra of gpukit that brings each."""
+"""Optional packages, and the extra of gpukit that installs each."""
 
 PACKAGES = ("numpy", "scipy", "numba", "h5py", "pandas", "typer", "rich", *EXTRAS)
 
 
 @with_run()
 def doctor(run: Run) -> None:
-    """Say what is here: devices, versions, and a self-test of each backend. Exit code 1 if a test fails."""
-    problem = no_room()  # first: what was measured of a start holds before anything large is imported
+    """List devices and versions, and test each backend. Exit code 1 if a test fails."""
+    problem = no_room()  # first: the measured sizes of a start hold before anything large is imported
     report: dict[str, Any] = {"devices": devices(), "versions": versions(), "checks": checks(problem)}
     works = report["checks"][0]["status"] == "ok"  # the modules with kernels have compiled code for the CPU, too
     report["kernels"] = kernels() if works else None
@@ -72,7 +72,7 @@ def devices() -> list[dict[str, Any]]:
 
 
 def versions() -> dict[str, str | None]:
-    """Return the version of gpukit, Python and every package that matters, None where it is not installed."""
+    """Return the version of gpukit, Python and every relevant package; None if it is not installed."""
     found: dict[str, str | None] = {"gpukit": __version__, "python": platform.python_version()}
     for name in PACKAGES:
         try:
@@ -83,11 +83,11 @@ def versions() -> dict[str, str | None]:
 
 
 def kernels() -> dict[str, Any]:
-    """Return what is known of the compiled kernels of GPUs.
+    """Return facts about the compiled kernels for GPUs.
 
-    ``archives``: those of the package, each with its ``architecture``, its ``kernels``, and how many of them ``fit``
-    the sources; ``wanted``: how many kernels there are; ``used``: the archive that each visible GPU takes, None for
-    none; ``compiler``: whether missing ones can be compiled here.
+    ``archives``: the archives of the package, each with its ``architecture``, its ``kernels``, and the number of them
+    that ``fit`` the sources; ``wanted``: the number of kernels in the sources; ``used``: the archive that each visible
+    GPU uses, or None; ``compiler``: whether missing kernels can be compiled here.
     """
     from gpukit.device import build, store
 
@@ -98,7 +98,7 @@ def kernels() -> dict[str, Any]:
 
 
 def no_room() -> str:
-    """Return why there is no room for compiled code, or an empty string; the self-tests run on one thread."""
+    """Return why there is too little memory for compiled code, or an empty string; the self-tests run on one thread."""
     try:
         check_compiler(1)
     except DeviceError as error:
@@ -124,7 +124,7 @@ def checks(problem: str = "") -> list[dict[str, str]]:
 
 
 def _check(name: str, test: Callable[[], bool], problem: str = "") -> dict[str, str]:
-    """Run a self-test, unless there is a problem that says nothing of the backend itself, as too little memory does."""
+    """Run a self-test, unless there is a problem outside the backend, such as too little memory."""
     status, detail = "skipped", problem
     if not problem:
         try:

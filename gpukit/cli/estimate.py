@@ -11,7 +11,7 @@ from gpukit.wording import counted
 
 
 def show_needs(run: Run, estimate: Estimate, values: Mapping[str, Any]) -> None:
-    """Print the needs of a command by the header of its graph and its options."""
+    """Print the needs of a command, estimated from the header of its graph and its options."""
     with run.phase("read"):
         size = size_of(values["graph_file"], run.threads or available_threads())
     needs = whole(estimate(size, values))

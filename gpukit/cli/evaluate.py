@@ -105,7 +105,7 @@ def ppr(
 ) -> None:
     """Judge top-k personalised PageRank by the power method: precision, NDCG, and Definition 1 of the kPAR paper.
 
-    Of several answers to the same queries all are judged by one truth, and each record has a file.
+    If several answers to the same queries are given, the truth is computed once, and each answer has a record file.
     """
     several = len(answers_file) > 1
     if out_record is None and several:
@@ -160,7 +160,7 @@ def ppr(
 
 
 class _Judged:
-    """Answers that are to be judged, and what is asked of them; defaults are those of the answers and their graph."""
+    """Answers to judge, and the parameters of the judgement; the defaults come from the answers and their graph."""
 
     def __init__(
         self, path: Path, graph: "Graph", digest: str, k: int | None, epsilon: float | None, delta: float | None
@@ -188,7 +188,7 @@ class _Judged:
             )
 
     def params(self) -> dict[str, Any]:
-        """Return what decides the judgement."""
+        """Return the parameters that determine the judgement."""
         a = self.found.attributes
         asked = {"k": self.k, "epsilon": self.epsilon, "delta": self.delta}
         return asked | {"alpha": a["alpha"], "method": a["method"]}
@@ -267,7 +267,7 @@ def _numbers(text: str, option: str) -> list[int]:
 
 
 def _read_seeds(path: Path, graph: "Graph", graph_digest: str) -> tuple[list[list[int]], str, dict[str, Any]]:
-    """Return the seeds of each round as internal ids, the digest of their file, and how an artifact was asked for."""
+    """Return the seeds of each round as internal ids, the digest of their file, and the spelling of the option."""
     try:
         content = content_of(path)
     except FileNotFoundError:

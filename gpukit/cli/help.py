@@ -10,7 +10,7 @@ import typer
 import typer.core
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
-"""Of the root command; those below inherit them."""
+"""Settings of the root command; other commands inherit them."""
 
 
 class Command(typer.core.TyperCommand):
@@ -20,18 +20,18 @@ class Command(typer.core.TyperCommand):
         super().__init__(name, **more | {"rich_markup_mode": None})
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments and options, those of a panel in a section of its own."""
+        """Write arguments and options; each panel gets its own section."""
         _write_options(self, ctx, formatter)
 
 
 class Group(typer.core.TyperGroup):
-    """A group whose help is plain text, and what it says where no command is named."""
+    """A group whose help is plain text, which it also prints if no command is named."""
 
     def __init__(self, **more: Any) -> None:
         super().__init__(**more | {"rich_markup_mode": None, "no_args_is_help": False})
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Take no words for a question what there is."""
+        """Treat a line without a command as a request for help."""
         return super().parse_args(ctx, args if args or ctx.resilient_parsing else ["--help"])
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -60,7 +60,7 @@ def _write_options(command: Any, ctx: Any, formatter: Any) -> None:
 
 
 def dress(app: typer.Typer) -> None:
-    """Let a Typer application and all below it make commands and groups of this module."""
+    """Make a Typer application, and all applications below it, use the commands and groups of this module."""
     app.info.cls = Group
     for command in app.registered_commands:
         command.cls = Command

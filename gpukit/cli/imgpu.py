@@ -14,7 +14,7 @@ from gpukit.parameters.option import Option
 from gpukit.wording import with_error
 
 LEVEL_WORLDS = 100
-"""Worlds at most of which the levels are counted."""
+"""Most worlds whose levels are counted."""
 
 app = group("Greedy influence maximisation over Monte-Carlo worlds.")
 
@@ -22,7 +22,7 @@ app = group("Greedy influence maximisation over Monte-Carlo worlds.")
 @app.command("run")
 @with_run("out", *DEVICE, "seed", "explain", writes="seeds", estimate=needs.worlds)
 def run_(run: Run, graph_file: GraphArgument, params: Params) -> None:
-    """Find k seeds, each the vertex that adds most to the spread over the worlds (independent cascade)."""
+    """Find k seeds; each is the vertex that adds most to the spread over the worlds (independent cascade)."""
     find(run, graph_file, params)
 
 
@@ -56,7 +56,7 @@ def reach(
     worlds: WorldsOption = 1000,
     first: Annotated[int, Option("Number of the first world.", metavar="W", ge=0, lt=2**47)] = 0,
 ) -> None:
-    """Count what every vertex reaches in worlds W … W + R - 1; with one world, its reach there."""
+    """Count the vertices that every vertex reaches, summed over the worlds W … W + R - 1."""
     run.params = {"worlds": worlds, "first": first}
     graph, _ = run.read_graph(graph_file)
     if graph.n == 0:

@@ -19,7 +19,7 @@ from gpukit.portable import interrupt
 
 INTERRUPTED = 5
 GRACE_S = 3.0
-"""Time that a run has to end by itself after a signal."""
+"""Seconds that a run has to end by itself after a signal."""
 
 LINE = "interrupted; nothing unfinished was left behind"
 _ENDING = (signal.SIGINT, signal.SIGTERM)
@@ -27,9 +27,10 @@ _POLL_S = 0.05
 
 
 class _Interrupt(KeyboardInterrupt):
-    """One that can be watched, which a built-in exception cannot.
+    """An interrupt that a weak reference can watch; a built-in exception cannot be watched.
 
-    Nor does CPython take it for one that nobody caught because it came out of `eval`; `python -m` would die of SIGINT.
+    Moreover, CPython does not treat it as an uncaught KeyboardInterrupt of `eval`, which would kill `python -m` by
+    SIGINT.
     """
 
 
@@ -39,9 +40,9 @@ class Interrupts:
     Attributes
     ----------
     came : bool
-        Whether there was one.
+        Whether a signal came.
     said : threading.Event
-        Set by the run once it has told why it ends; from then on nothing is raised.
+        Set by the run after it has reported why it ends; from then on nothing is raised.
     """
 
     def __init__(self) -> None:
@@ -50,13 +51,14 @@ class Interrupts:
         self._on_its_way: weakref.ref[_Interrupt] | None = None
 
     def watch(self) -> None:
-        """Begin; a scheduler that ends a job sends SIGTERM, often more than once, which shall clean up like Ctrl-C."""
+        """Handle the signals. A scheduler that ends a job sends SIGTERM, often several times; this must clean up like
+        Ctrl-C."""
         reader, writer = os.pipe()
         try:
             os.set_blocking(writer, False)
             signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
             for number in _ENDING:
-                if signal.getsignal(number) is not signal.SIG_IGN:  # as a shell starts what runs in the background
+                if signal.getsignal(number) is not signal.SIG_IGN:  # a shell ignores it for programs in the background
                     signal.signal(number, self._handle)
         except (AttributeError, ValueError):
             return  # not in the main thread, or Python 3.11 on Windows
@@ -64,7 +66,8 @@ class Interrupts:
         threading.Thread(target=self._see_to_the_end, args=(reader,), daemon=True).start()
 
     def ignore(self) -> None:
-        """Let nothing disturb Python's end, which puts the default handlers back: a second signal would kill it."""
+        """Ignore further signals at Python's exit, which restores the default handlers: a second signal would kill
+        it."""
         for number in _ENDING:
             signal.signal(number, signal.SIG_IGN)
 
@@ -74,7 +77,7 @@ class Interrupts:
             raise self._new()
 
     def _new(self) -> _Interrupt:
-        """Return an interrupt that only those hold who handle it: no local variable of a frame in its traceback."""
+        """Return an interrupt to which only its handlers refer: no local variable of a frame in its traceback does."""
         interrupt = _Interrupt()
         self._on_its_way = weakref.ref(interrupt)
         return interrupt
@@ -83,7 +86,7 @@ class Interrupts:
         return self._on_its_way is None or self._on_its_way() is None
 
     def _see_to_the_end(self, reader: int) -> None:
-        """Raise interrupts again that got lost, and end the process when its time is over; the work of a thread."""
+        """Raise lost interrupts again, and end the process when its time is over; this runs in a thread."""
         while (number := os.read(reader, 1)[0]) not in _ENDING:
             pass
         end = time.monotonic() + GRACE_S
@@ -97,6 +100,7 @@ class Interrupts:
         os._exit(INTERRUPTED)
 
     def _say_unless_interrupted(self, unraisable: "sys.UnraisableHookArgs") -> None:
-        """Say what Python threw away, but for an interrupt, which comes again, and what breaks because of one."""
+        """Report exceptions that Python discarded, except after a signal: an interrupt comes again, and others result
+        from it."""
         if not self.came:
             sys.__unraisablehook__(unraisable)

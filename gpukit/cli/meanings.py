@@ -7,11 +7,11 @@ from pathlib import Path
 from gpukit.files import read_text
 
 PAGES = [folder / "docs/numbers.md" for folder in (Path(__file__).with_name("carried"), Path(__file__).parents[2])]
-"""Where the page is: a wheel carries it inside the package, a checkout has it at its root."""
+"""The path of the page: inside the package in a wheel, at the root in a checkout."""
 
 
 def meanings() -> dict[tuple[str, ...], str]:
-    """Return a paragraph, as plain text, by the words that it is about."""
+    """Return the paragraphs of the page as plain text, by the words that they explain."""
     parts = re.split(r"^### (.+)$", read_text(next(filter(Path.is_file, PAGES), PAGES[0])), flags=re.MULTILINE)[1:]
     found = {}
     for title, text in zip(parts[::2], parts[1::2], strict=True):
@@ -21,7 +21,7 @@ def meanings() -> dict[tuple[str, ...], str]:
 
 
 def explained(lines: Iterable[str]) -> dict[str, str]:
-    """Return the meanings of the words in some lines, each by the word that is there, in the order of the page."""
+    """Return the meanings of the words that occur in some lines, by word, in the order of the page."""
     text = "\n".join(lines)
     said = {}
     for words, meaning in meanings().items():
@@ -32,6 +32,6 @@ def explained(lines: Iterable[str]) -> dict[str, str]:
 
 
 def print_meanings(lines: Mapping[str, object]) -> None:
-    """Print what the words of an answer mean, below it."""
+    """Print the meanings of the words of an answer, below it."""
     for word, meaning in explained(f"{title} {text}" for title, text in lines.items()).items():
         print(f"\n{word}: {meaning}")

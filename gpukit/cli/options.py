@@ -17,16 +17,16 @@ from gpukit.parameters.option import ABLATIONS, EXPERT, SEED, Option, Parameter
 
 
 def option(spec: str, text: str, **more: Any) -> Any:
-    """Return an option as it is written, with what the help says of it: ``option("--batch -b B", "Seeds of a round")``.
+    """Return an option from its spelling and its help: ``option("--batch -b B", "Seeds of a round")``.
 
-    The words of ``spec`` are its names and, behind them, what stands for its value. ``more`` is for Typer.
+    The words of ``spec`` are its names and, after them, the placeholder of its value. ``more`` is passed to Typer.
     """
     names = [word for word in spec.split() if word.startswith("-")]
     return typer.Option(*names, metavar=spec.rpartition(names[-1])[2].strip() or None, help=text, **more)
 
 
 def typer_type(one: Parameter) -> Any:
-    """Return the annotation by which Typer knows a parameter; of those that a word switches off, words."""
+    """Return the annotation of a parameter for Typer; a parameter that a word can switch off takes words."""
     kind = str if one.option.none else one.kind | None if one.optional else one.kind
     short = f"-{one.name}" if len(one.name) == 1 else one.option.short
     spec = f"{short} {one.option.names or '--' + one.name.replace('_', '-')} {one.option.metavar or ''}"
@@ -39,7 +39,8 @@ def default_of(one: Parameter) -> Any:
 
 
 def words_of(one: Parameter, value: Any) -> list[str]:
-    """Return the words by which a command is told a value of a parameter; None, and a default ablation, need none."""
+    """Return the words of a command line that set a parameter to a value; None, and a default ablation, need no
+    words."""
     if value is None or (one.option.panel == ABLATIONS and value == one.default):
         return []
     name = f"-{one.name}" if len(one.name) == 1 else one.option.names or f"--{one.name.replace('_', '-')}"
@@ -51,11 +52,11 @@ def words_of(one: Parameter, value: Any) -> list[str]:
 
 
 def argument(name: str | None, text: str) -> Any:
-    """Return an argument, with what stands for its value and what the help says of it."""
+    """Return an argument from the placeholder of its value and its help."""
     return typer.Argument(metavar=name, help=text)
 
 
-# What nearly every command has
+# Options of nearly every command
 
 
 def _look_ahead(device: str) -> str:
@@ -66,7 +67,7 @@ def _look_ahead(device: str) -> str:
 
 
 def _is_artifact(out: Path | None) -> Path | None:
-    """Refuse a name that says of an artifact that it is of another kind."""
+    """Refuse to write an artifact under a name with the suffix of another format."""
     if out is not None:
         check_name(out, f"--out {out}: this command")
     return out
@@ -109,7 +110,7 @@ AnswersOption = Annotated[Path | None, option("--out T.h5", "The answers to writ
 
 @dataclass(frozen=True)
 class Queries:
-    """The queries that kPAR is asked: how long the answers are, and from where."""
+    """Options of kPAR's queries: their sources."""
 
     k: Length = None
     source: Annotated[str | None, option("--source ID[:W],…", "One query: a vertex, or several with weights.")] = None

@@ -15,7 +15,7 @@ from gpukit.remote import sent
 _NO_INPUTS = ("state", "name", "graph")
 
 _KINDS = {"out_figure": "svg", "out_graph": "graph", "out_record": "json"}
-"""Kinds of outputs that are not of the kind that a command writes."""
+"""Outputs whose kind differs from the kind that a command declares."""
 
 _PICTURES = (b"%PDF-", b"\x89PNG\r\n")
 
@@ -28,16 +28,16 @@ SIGNS: dict[str, tuple[str, Callable[[bytes], bool]]] = {
     "svg": ("a figure", lambda first: first.startswith(_PICTURES) or b"<!DOCTYPE svg" in first),
     "tsv": ("a table with tabs", lambda first: b"\t" in first.partition(b"\n")[0] and b"\0" not in first),
 }
-"""Kinds of files that are no artifacts: what each is called, and how its first bytes tell it."""
+"""Kinds of files that are no artifacts: the name of each, and a test of its first bytes."""
 
 
 def guarded(callback: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a command's function with a check of its outputs before it.
+    """Return a command's function, preceded by a check of its outputs.
 
-    Outputs are the parameters ``out`` and ``out_…``, one file or a list of ``NAME=FILE``; what else names a file is an
-    input. Raises like :func:`check_out`, and UsageError where two outputs are one file, or one is there and of another
-    kind than what the command writes. A command that can write to standard output takes its output as a text, and ``-``
-    is no file then.
+    Outputs are the parameters ``out`` and ``out_…``: one file, or a list of ``NAME=FILE``. All other parameters that
+    name files are inputs. Raises like :func:`check_out`, and UsageError if two outputs are the same file, or an
+    existing output is of another kind than the command writes. If a command can write to standard output, its output is
+    a text, and ``-`` is no file.
     """
     writes = getattr(callback, "writes", None)
 
@@ -69,19 +69,19 @@ def guarded(callback: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _here(value: Any) -> Any:
-    """Return the value of an input, with copies on this machine instead of files at addresses."""
+    """Return the value of an input; files at web addresses are replaced by local copies."""
     if isinstance(value, list):
         return [_here(one) for one in value]
     return local(value) if isinstance(value, Path) else value
 
 
 def is_output(name: str) -> bool:
-    """Say whether the parameter of a command names a file that it writes."""
+    """Return whether the parameter of a command names a file that it writes."""
     return name == "out" or name.startswith("out_")
 
 
 def _files(value: Any) -> Iterator[PathLike]:
-    """Yield the files that the value of an output names."""
+    """Yield the files named by the value of an output."""
     several = isinstance(value, list | tuple)
     for one in value if several else [value]:
         if one not in (None, "-"):
@@ -89,21 +89,21 @@ def _files(value: Any) -> Iterator[PathLike]:
 
 
 def check_out(path: PathLike, inputs: Iterable[str] = ()) -> None:
-    """Check that an output can be written, and is none of the inputs.
+    """Check that an output can be written, and is not also an input.
 
     Parameters
     ----------
     path : path
         The output.
     inputs : iterable of str
-        What may be the path of an input.
+        Words that may be paths of inputs.
 
     Raises
     ------
     InputError
         Like :func:`gpukit.files.check_target`.
     UsageError
-        If it is an input, by this or another name.
+        If it is also an input, under this or another name.
     """
     if os.path.exists(path) and any(os.path.exists(one) and os.path.samefile(one, path) for one in inputs):
         raise UsageError(f"--out {path} is an input, too, and would be lost; name another file")
@@ -111,7 +111,7 @@ def check_out(path: PathLike, inputs: Iterable[str] = ()) -> None:
 
 
 def check_kind(path: PathLike, writes: str) -> None:
-    """Check that an output replaces nothing of another kind."""
+    """Check that an output does not replace a file of another kind."""
     from gpukit.artifacts.kept import check_replaced, first_bytes, would_lose
 
     if writes not in SIGNS:
@@ -124,7 +124,7 @@ def check_kind(path: PathLike, writes: str) -> None:
 
 
 def _words(values: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the words of a command, and what stands behind the label in ``LABEL=FILE``."""
+    """Yield the words of a command, and the file in ``LABEL=FILE``."""
     for value in values.values():
         for one in value if isinstance(value, list | tuple) else [value]:
             if isinstance(one, str | os.PathLike):

@@ -1,4 +1,4 @@
-"""Answers that are split into several files, one per range of ids: the checks that ``gather`` makes of them."""
+"""Answers that are split into several files, one per range of ids: the checks that ``gather`` makes."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def read_parts(run: Run, files: Sequence[Path], kind: str) -> "list[Artifact]":
-    """Return the parts of one answer in the order of their ids; the run gets to know what the whole is of.
+    """Return the parts of one answer in the order of their ids, and set the parameters of the whole answer in the run.
 
     Raises
     ------
     InputError
-        If a file is no part, two are not of one answer, or a part is missing or given twice.
+        If a file is no part, two parts belong to different answers, or a part is missing or given twice.
     """
     with run.phase("read"):
         from gpukit.artifacts import read

@@ -1,4 +1,4 @@
-"""``gpukit warm-up``: compile the CPU code of all commands in advance, for example for an image of many machines."""
+"""``gpukit warm-up``: compile the CPU code of all commands in advance, for example in a container image."""
 
 import logging
 import subprocess
@@ -13,7 +13,7 @@ from gpukit.errors import DeviceError
 _log = logging.getLogger("gpukit")
 
 EDGES = "".join(f"{u} {v} 0.5\n" for u in range(10, 34) for v in (u + 1, u + 2, u + 5))
-"""A graph whose ids are not its numbers, with triangles and a probability for each edge."""
+"""A graph whose ids differ from the internal ids, with triangles and a probability for each edge."""
 
 COMMANDS = """
 graph import edges.txt --undirected --weights wc --out U.h5
@@ -65,12 +65,13 @@ evaluate diversity U.h5 --answers D.h5
 verify G.h5
 doctor
 """
-"""What commands run, each with the kinds of arguments that it can meet. Ablations and competitors are left out."""
+"""The commands to run, with all kinds of arguments that they can get; without ablations and competitors."""
 
 
 @with_run()
 def warm_up(run: Run) -> None:
-    """Compile the code of all commands for the CPU ahead, so that none compiles later. Kernels of GPUs are compiled."""
+    """Compile the CPU code of all commands in advance, so that none compiles later. GPU kernels are already
+    compiled."""
     from gpukit.device.compiled import check_place
 
     check_place()
@@ -90,7 +91,7 @@ def warm_up(run: Run) -> None:
 
 
 def _call(command: list[str], folder: str) -> None:
-    """Run a command as a process of its own, as people would; raises DeviceError with what it says if it fails."""
+    """Run a command in a separate process; raises DeviceError with its message if it fails."""
     words = [str(Path(folder) / word) if word.endswith((".h5", ".txt")) else word for word in command]
     done = subprocess.run(
         [sys.executable, "-m", "gpukit", *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True

@@ -25,7 +25,7 @@ app = group("Structural diversity: vertices whose neighbours fall into many circ
 
 
 def _read(run: Run, graph_file: Path, undirected: bool) -> tuple["Graph", bool]:
-    """Return the graph, undirected, and whether directions were ignored for that."""
+    """Return the undirected graph, and whether directions were ignored for it."""
     with run.phase("read"):
         given, _ = run.read_graph(graph_file, transpose=False)
         directed = make_undirected(run, given, undirected)
@@ -33,7 +33,7 @@ def _read(run: Run, graph_file: Path, undirected: bool) -> tuple["Graph", bool]:
 
 
 def _read_index(run: Run, graph_file: Path, undirected: bool, index_file: Path, model: str) -> tuple["Index", bool]:
-    """Return what an index holds of a model, and whether directions are ignored; the run is about its graph."""
+    """Return the part of an index for a model, and whether directions were ignored; set the graph of the run."""
     with run.phase("read"):
         from gpukit.diversity import ignores_directions
 
@@ -45,7 +45,7 @@ def _read_index(run: Run, graph_file: Path, undirected: bool, index_file: Path, 
 
 
 def _directions(symmetrised: bool) -> dict[str, str]:
-    """Return what people read of ignored directions, if there were any."""
+    """Return the summary line about ignored directions, if there were any."""
     return {"directions": "ignored: the graph is directed, every edge counts both ways"} if symmetrised else {}
 
 
@@ -97,7 +97,7 @@ def egos(
 
 @dataclass(frozen=True)
 class Search:
-    """Which vertices are looked for, and where."""
+    """Options of a search."""
 
     t: Length = None
     undirected: UndirectedOption = False

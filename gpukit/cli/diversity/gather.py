@@ -9,12 +9,13 @@ from gpukit.cli.parts import join_offsets, read_parts
 from gpukit.wording import counted, tied
 
 SHOWN = 10
-"""Vertices of an answer that people see."""
+"""Most vertices of an answer in the summary."""
 
 
 @with_run("out", writes="diversity")
 def gather(run: Run, files: PartsArgument) -> None:
-    """Choose the best out of what `diversity search --part` found: the same file as of one search over all vertices."""
+    """Choose the best from the results of `diversity search --part`; the file equals that of one search over all
+    vertices."""
     parts = read_parts(run, files, "diversity")
     with run.phase("write"):
         import numpy as np
@@ -40,7 +41,7 @@ def gather(run: Run, files: PartsArgument) -> None:
 
 
 def found_lines(top: list[dict[str, Any]], n: int) -> dict[str, str]:
-    """Return what people read of the best of n vertices: the first of them, ties, and that there are more."""
+    """Return the summary of the best of n vertices: the first ones, ties, and the number of further ones."""
     lines = {f"vertex {one['vertex']}": counted(one["score"], "circle") for one in top[:SHOWN]}
     if equal := tied([one["score"] for one in top], SHOWN, n, "circle"):
         lines["equal"] = equal

@@ -15,9 +15,10 @@ Files = Annotated[list[Path], argument("FILE", "Artifacts.")]
 
 @with_run()
 def inspect(run: Run, files: Files) -> None:
-    """Show what artifacts hold: header, attributes, datasets with types and shapes; of compiled kernels if they fit.
+    """Show the contents of artifacts: header, attributes, datasets with types and shapes; for kernels, whether they
+    fit.
 
-    What each means is in docs/artifacts.md, which `gpukit workflow init` writes.
+    docs/artifacts.md, which `gpukit workflow init` writes, explains each of them.
     """
     from gpukit.artifacts.describe import describe, tree
 
@@ -33,7 +34,7 @@ def inspect(run: Run, files: Files) -> None:
 
 
 def _kernels(path: Path) -> dict[str, Any]:
-    """Return what an archive of compiled kernels is; raises InputError if it is none."""
+    """Return the description of an archive of compiled kernels; raises InputError if the file is none."""
     from gpukit.device import build
 
     wanted = build.wanted()
@@ -45,7 +46,7 @@ def _kernels(path: Path) -> dict[str, Any]:
 
 @with_run()
 def verify(run: Run, files: Files) -> None:
-    """Check artifacts in full: structure, every checksum, what the numbers mean. Exit code 3 if one is broken."""
+    """Check artifacts in full: structure, every checksum, the meaning of the numbers. Exit code 3 if one is broken."""
     from gpukit.artifacts.verify import verify as check
 
     results, broken = [], []

@@ -16,7 +16,7 @@ app = group("List and fetch data sets.")
 @app.command("list")
 @with_run()
 def list_datasets(run: Run) -> None:
-    """List the graphs that the papers use: size, direction, where they are."""
+    """List the graphs that the papers use: size, direction, location."""
     from gpukit.datasets import load_catalogue
 
     catalogue = load_catalogue().values()
@@ -31,7 +31,7 @@ def list_datasets(run: Run) -> None:
         rows.append((dataset.name, *sizes, "yes" if dataset.directed else "no", available, " ".join(dataset.used_by)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     signs = "<>><<<"
-    for row in rows:  # one line a data set, however narrow the terminal: for grep, and nothing is cut off
+    for row in rows:  # one line per data set, even on a narrow terminal: nothing is cut off, and grep works
         print("  ".join(f"{text:{sign}{width}}" for text, sign, width in zip(row, signs, widths, strict=True)).rstrip())
 
 
@@ -42,7 +42,7 @@ def fetch_dataset(
     name: Annotated[str, argument("NAME", "A name from `gpukit data list`.")],
     out: Annotated[Path, option("--out FILE.gz", "The edge list to write, packed by gzip.")],
 ) -> None:
-    """Copy a shipped graph, or download one; a download that broke off goes on where it stopped."""
+    """Copy a shipped graph, or download one; an interrupted download is continued."""
     run.params = {"name": name}
     if out.suffix != ".gz":
         raise UsageError(

@@ -30,13 +30,13 @@ _log = logging.getLogger("gpukit")
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 NEEDED = {".parquet": ("pyarrow", "parquet"), ".xlsx": ("openpyxl", "excel")}
-"""What some forms are written by, and the extra that brings it."""
+"""The package that writes some formats, and the extra that installs it."""
 FORMS = (*SEPARATORS, ".json", *NEEDED)
 
 MOST_ROWS, WIDEST = 2**20 - 1, 60
-"""Rows of a sheet of Excel below the titles, and letters that a column is wide at most."""
+"""Most rows of an Excel sheet below the titles, and greatest width of a column in characters."""
 PLACES = 4
-"""Places behind the point that a cell shows of a number of which nothing else is known."""
+"""Decimals that a cell shows by default."""
 
 
 @with_run()
@@ -80,7 +80,7 @@ def export(
 
 
 def _form(name: str) -> str | None:
-    """Return the form of a table, by the name of its file; None for standard output."""
+    """Return the format of a table, by the name of its file; None for standard output."""
     if name == "-":
         return None
     form = Path(name).suffix.lower()
@@ -93,9 +93,9 @@ def _form(name: str) -> str | None:
 
 
 def write_table(out: str, kind: str, table: "Table", decimal: str = ".", bom: bool = False) -> list[str]:
-    """Write the table of a kind of artifact in the form that the name of the file says; return its columns.
+    """Write the table of an artifact in the format that the name of the file states; return its columns.
 
-    ``decimal`` is what decimals begin with in CSV, and ``bom`` whether it has a byte order mark.
+    For CSV, ``decimal`` is the decimal mark, and ``bom`` says whether to write a byte order mark.
     """
     form, columns = Path(out).suffix.lower(), list[str]()
     if form == ".xlsx":
@@ -115,7 +115,7 @@ def write_table(out: str, kind: str, table: "Table", decimal: str = ".", bom: bo
 
 
 def _check_replaced(out: str, form: str, kind: str, column: str) -> None:
-    """Refuse to replace what is no table of the same kind and form: of JSON the kind tells, else the first column."""
+    """Refuse to replace a file that is no table of the same kind and format, as its JSON kind or first column tells."""
     from gpukit.artifacts.kept import first_bytes, would_lose
 
     first = first_bytes(out)
@@ -154,7 +154,7 @@ def _first_cell(path: str) -> Any:
 
 
 def _graph_of(run: Run, artifact: "Artifact", path: Path, graph_file: Path | None) -> Any:
-    """Return the graph of an artifact, where it is given."""
+    """Return the graph of an artifact; None if it is not given."""
     if graph_file is None:
         return None
     if artifact.kind == "graph":
@@ -166,7 +166,7 @@ def _graph_of(run: Run, artifact: "Artifact", path: Path, graph_file: Path | Non
 
 
 def _tell(artifact: "Artifact") -> None:
-    """Say what a table of edges or of RR sets does not show."""
+    """Log what a table of edges or of RR sets leaves out."""
     if "drawn" in artifact.attributes:
         _log.info(
             "%s of the %s sets drawn are listed, numbered from 0; those of a single vertex are left out",
@@ -181,7 +181,7 @@ def _tell(artifact: "Artifact") -> None:
 
 
 def _frames(table: "Table", columns: list[str]) -> Iterator["pd.DataFrame"]:
-    """Yield the pieces of a table as frames, and put the names of its columns into a list."""
+    """Yield the pieces of a table as DataFrames, and add the names of its columns to a list."""
     import pandas as pd
 
     for piece in table.chunks():
@@ -195,7 +195,7 @@ def _print(kind: str, table: "Table", as_json: bool) -> None:
     Raises
     ------
     UsageError
-        If CSV needs UTF-8, and standard output is something else, as with ``PYTHONIOENCODING=latin-1``.
+        If CSV needs UTF-8, and standard output has another encoding, as with ``PYTHONIOENCODING=latin-1``.
     """
     if as_json:
         _write_json(sys.stdout, kind, _frames(table, []), ascii=True)
@@ -214,7 +214,7 @@ def _print(kind: str, table: "Table", as_json: bool) -> None:
 
 
 def _write_csv(stream: TextIO, frames: Iterator["pd.DataFrame"], separator: str, decimal: str = ".") -> None:
-    """Write CSV; texts in quotes, so that none is taken for a number or a comment; 1 is true, and 0 false."""
+    """Write CSV. Texts are in quotes, so that none is taken for a number or a comment; 1 is true, and 0 is false."""
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
     for number, frame in enumerate(frames):
@@ -227,7 +227,8 @@ def _write_csv(stream: TextIO, frames: Iterator["pd.DataFrame"], separator: str,
 
 
 def _write_json(stream: TextIO, kind: str, frames: Iterator["pd.DataFrame"], *, ascii: bool = False) -> None:
-    """Write one JSON object with a list of rows; what has no value is null. ``ascii`` escapes all other characters."""
+    """Write one JSON object with a list of rows; missing values are null. ``ascii`` escapes all non-ASCII
+    characters."""
     stream.write(f'{{"kind": {json.dumps(kind)}, "rows": [')
     first = True
     for frame in frames:
@@ -254,10 +255,11 @@ def _write_parquet(path: str, frames: Iterator["pd.DataFrame"]) -> None:
 
 
 def write_book(path: str, sheets: Mapping[str, "Table"], about: Mapping[str, Any] | None = None) -> None:
-    """Write tables as the sheets of a workbook of Excel; needs openpyxl. ``about`` fills a first sheet, a row an entry.
+    """Write tables as the sheets of an Excel workbook; needs openpyxl. ``about`` fills a first sheet, one row per
+    entry.
 
-    Titles are bold and stay above the rows. Texts are texts, also those that Excel would calculate. A spread is
-    rounded to what its standard error leaves of it, and other numbers show four places.
+    Titles are bold and stay visible. All texts stay texts, even if Excel would read them as formulas. A spread is
+    rounded according to its standard error; other numbers show four decimals.
 
     Raises
     ------

@@ -26,7 +26,7 @@ app = group("Influence maximisation by reverse-reachable sets.")
 
 @dataclass(frozen=True)
 class Limits:
-    """Which vertices can be seeds at what cost, and what each counts for."""
+    """Options about vertices: the allowed seeds, their costs, and the weight of each vertex."""
 
     include: Annotated[str | None, option("--include A,B,…|FILE", "Vertices that must be seeds.")] = None
     exclude: Annotated[str | None, option("--exclude A,B,…|FILE", "Vertices that cannot be seeds.")] = None
@@ -50,14 +50,14 @@ def run_(
         ),
     ] = None,
 ) -> None:
-    """Find k seeds, or seeds within a budget, of large expected spread, and say how good they are."""
+    """Find k seeds, or seeds within a budget, of large expected spread, and state how good they are."""
     find(run, graph_file, params, limits, weights=weights)
 
 
 def find(
     run: Run, graph_file: Path, params: Params, limits: Limits, methods_of: Any = None, weights: str | None = None
 ) -> None:
-    """Find seeds; ``methods_of`` returns the methods for parameters and a device, where it is not the usual ones."""
+    """Find seeds; ``methods_of`` returns the methods for parameters and a device, if they are not the default ones."""
     run.params = {**params.record(), "budget": limits.budget}
     check_limits(params.k, limits.budget, limits.costs)
     budget = None if limits.budget is None else budget_units(limits.budget)
@@ -103,16 +103,16 @@ def baseline(
 
         ranked = {"degree": baselines.degree, "degree-discount": baselines.degree_discount}
         choose = ranked.get(method) or partial(baselines.random, seed=run.seed)
-        choose(one_edge(graph), 1)  # compiled code, before what people compare
+        choose(one_edge(graph), 1)  # loads compiled code before the measured phases
     with run.phase("selection"):
         seeds = choose(graph, k)
     run.finish({"seeds": run.save_seeds(seeds, method)})
 
 
 def _read_limits(run: Run, graph: "Graph", limits: Limits) -> tuple[dict[str, Any], int]:
-    """Return the arguments of ``Params`` that stand for vertices, and the decimals of what these count for.
+    """Return the arguments of ``Params`` about vertices, and the decimals of the weights.
 
-    Ids given join the parameters, files the inputs.
+    Given ids are added to the parameters, files to the inputs.
     """
     given: dict[str, Any] = {}
     decimals = 0

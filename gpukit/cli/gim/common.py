@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def summary_of(record: dict[str, Any], n: int, under: str) -> dict[str, Any]:
-    """Return what people read; ``n`` is the number of vertices, ``under`` the model that it holds under."""
+    """Return the summary; ``n`` is the number of vertices, ``under`` the model that the guarantee assumes."""
     lines = {"seeds": record["seeds"]}
     if "rounds" in record:
         lines["rounds"] = record["rounds"]

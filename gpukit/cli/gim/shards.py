@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from gpukit.gim.shards import Shard
 
 MADE_FROM = ("graph", "model", "sampler", "stream", "rounds", "seed", "sets")
-"""What RR sets that are joined, or judge one another, must have in common, beside the targets."""
+"""Attributes, besides the targets, that must be equal for RR sets that are joined or judge each other."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """The sets that are drawn."""
+    """Options for the range of sample ids."""
 
     count: Annotated[int, option("--count N", "Number of sample ids, each that of a set.")]
     first: Annotated[int, option("--first I", "First sample id.")] = 0
@@ -47,7 +47,7 @@ def sample(run: Run, graph_file: options.GraphArgument, asked: Range) -> None:
 def draw(
     run: Run, graph_file: Path, asked: Range, sampler: str = "skip", sets: str = "kept", sampler_of: Any = None
 ) -> None:
-    """Draw RR sets; ``sampler_of`` returns what draws them on a kind of device, where it is not the usual one."""
+    """Draw RR sets; ``sampler_of`` returns the sampler for a kind of device, if it is not the default one."""
     first, count, model, rounds = asked.first, asked.count, asked.model, asked.rounds
     kept = sets == "kept" and sampler == "skip" and rounds == 1
     run.params = {"first": first, "count": count, "model": model, "sampler": sampler, "rounds": rounds}
@@ -97,15 +97,15 @@ def select(
         option("--judge RR.h5", "Other RR sets, drawn alike, to estimate the spread with; once a file."),
     ] = None,
 ) -> None:
-    """Choose k seeds out of RR sets in files, in whatever order they are given; the CPU does it.
+    """Choose k seeds from RR sets in files, given in any order; this runs on the CPU.
 
-    Without --judge what they cover of the very sets they were chosen from is all that is known of their spread, and it
-    is too high. There is no guarantee, because nothing says why there are as many sets as there are.
+    Without --judge the spread is estimated from the sets that the seeds were chosen from, so it is too high. There is
+    no guarantee, because the number of sets was not chosen for one.
     """
     if run.requested == "cuda":
         from gpukit.device.select import choose
 
-        choose("cuda", run.gpus, run.threads)  # fails where there is none, as everywhere
+        choose("cuda", run.gpus, run.threads)  # fails if there is none, as in other commands
     run.requested = "cpu" if run.requested == "cpu" else None
     run.use_device()
     with run.phase("read"):
@@ -144,7 +144,7 @@ def select(
 
 
 def _read(paths: Sequence[Path]) -> "tuple[list[Shard], RRSets]":
-    """Return the RR sets of files as shards, and what they have in common as those of the last one say it."""
+    """Return the RR sets of files as shards, and the last of the files for the attributes that all have in common."""
     from gpukit.artifacts import read_rrsets
     from gpukit.gim.shards import Shard
 
@@ -159,7 +159,7 @@ def _read(paths: Sequence[Path]) -> "tuple[list[Shard], RRSets]":
 
 
 def _whole(shards: "list[Shard]", alike: "RRSets") -> "RRSets":
-    """Return the sets of all shards with the digest that a single file of them has."""
+    """Return the sets of all shards, with the digest that one file with all of them would have."""
     from gpukit.artifacts import rrsets_artifact
     from gpukit.gim.shards import join
 
@@ -175,7 +175,7 @@ def _whole(shards: "list[Shard]", alike: "RRSets") -> "RRSets":
 
 
 def _known(sets: "RRSets") -> "Known":
-    """Return what vertices are worth by themselves, as files of RR sets say it."""
+    """Return the worth of single vertices, as stated in files of RR sets."""
     from gpukit.gim.known import Known
 
     mass = sets.n if sets.weights is None else int(sets.weights.sum())

@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from gpukit.gim import Params, Result
 
 RUNS = 2000
-"""Cascades by which seeds are judged under each of the probabilities."""
+"""Cascades to evaluate each seed set under each choice of probabilities."""
 
 SHOWN = 10
-"""Seeds of each set that people see."""
+"""Most seeds of each set in the summary."""
 
 
 def read_under(run: Run, graph_file: Path, text: str, *, tables: bool) -> dict[str, Graph]:
-    """Return a graph with each of the edge probabilities that are named, with commas between them.
+    """Return a graph with each of several edge probabilities; ``weights`` lists these, separated by commas.
 
-    The run is about the first of them; ``tables`` are those for sampling.
+    The first becomes the graph of the run; ``tables`` says whether to make sampling tables.
     """
     schemes = [one.strip() for one in text.split(",")]
     if len(set(schemes)) < len(schemes):
@@ -41,7 +41,7 @@ def read_under(run: Run, graph_file: Path, text: str, *, tables: bool) -> dict[s
 
 
 def _turn_to(run: Run, graph: Graph, tables: bool = False) -> None:
-    """Let a run be about another graph."""
+    """Set the graph of a run."""
     with run.phase("read"):
         run.graph, run.labels = graph._transposed, graph.csr.labels
         run.tables = graph.tables() if tables else None
@@ -49,7 +49,8 @@ def _turn_to(run: Run, graph: Graph, tables: bool = False) -> None:
 
 
 def sweep(run: Run, graphs: Mapping[str, Graph], params: "Params", decimals: int) -> None:
-    """Find the seeds of each, write them under names with the probabilities, and print what they reach and share."""
+    """Find seeds on each graph, write them to files named by the probabilities, and print their spreads and
+    overlaps."""
     outs = [_named(run.target, scheme) for scheme in graphs]
     for path in outs:
         check_out(path)
@@ -79,7 +80,7 @@ def sweep(run: Run, graphs: Mapping[str, Graph], params: "Params", decimals: int
 
 
 def _reached(run: Run, graph: Graph, found: "Sequence[Result]", params: "Params") -> list[dict[str, Any]]:
-    """Return what the seeds of each result reach on a graph."""
+    """Return the spread of the seeds of each result on a graph."""
     _turn_to(run, graph)
     points = []
     for one in found:
@@ -95,7 +96,7 @@ def _named(out: Path, scheme: str) -> Path:
 
 
 def _lines(schemes: list[str], listed: list[dict[str, Any]]) -> dict[str, str]:
-    """Return what people read: the seeds, then a table of what they reach, and one of what they share."""
+    """Return the summary: the seeds, a table of their spreads, and a table of their overlaps."""
     width = max(12, *map(len, schemes))
 
     def row(cells: Sequence[Any], form: Callable[[Any], str] = str) -> str:

@@ -23,7 +23,7 @@ app.add_typer(generate, name="generate")
 
 
 def _format(name: str | None) -> str | None:
-    """Print the formats instead of an import, where these are asked for."""
+    """Print the formats instead of importing, if this is requested."""
     if name != "list":
         return name
     from gpukit.graph.read.formats import FORMATS
@@ -79,7 +79,7 @@ def import_graph(
 @app.command("info")
 @with_run()
 def info(run: Run, graph_file: Annotated[Path, argument("G.h5", "A graph.")]) -> None:
-    """Show what a graph file holds and what import did to the edge list."""
+    """Show the contents of a graph file, and the changes that the import made to the edge list."""
     record = graph_facts(graph_file)
     if run.as_json:
         print_json(record)

@@ -16,7 +16,7 @@ def write_graph_file(
 ) -> None:
     """Build the sampling tables, write the artifact and print the record.
 
-    ``seed`` is that of the graph, if any; ``more`` joins what ``--json`` prints.
+    ``seed`` is that of the graph, if any; ``more`` is added to the record of ``--json``.
     """
     put_graph(run, run.target, graph, compress, seed)
     record = graph_facts(run.target)
@@ -24,7 +24,7 @@ def write_graph_file(
 
 
 def put_graph(run: Run, path: Path, graph: "Graph", compress: bool, seed: int | None) -> str:
-    """Build the sampling tables of a graph, which becomes that of the run, and write it; returns its digest."""
+    """Build the sampling tables of a graph, write the graph, and return its digest; it becomes the graph of the run."""
     run.graph = graph
     need_edges(graph)
     tables = None
@@ -40,7 +40,7 @@ def put_graph(run: Run, path: Path, graph: "Graph", compress: bool, seed: int | 
 
 
 def show_estimate(run: Run, found: dict[str, Any]) -> None:
-    """Print what an import will take; nothing was written."""
+    """Print the estimated needs of an import."""
     free = host_free_bytes()
     run.out = None
     summary = {
@@ -53,7 +53,7 @@ def show_estimate(run: Run, found: dict[str, Any]) -> None:
 
 
 def graph_facts(path: Path) -> dict[str, Any]:
-    """Return the facts that ``graph info`` prints; only the header is read, since a file may have gigabytes."""
+    """Return the facts that ``graph info`` prints; only the header is read, because a file may have gigabytes."""
     from gpukit.artifacts import read_header
     from gpukit.graph.csr import Weights
 
@@ -73,7 +73,7 @@ def graph_facts(path: Path) -> dict[str, Any]:
 
 
 def shown(value: Any) -> str:
-    """Return a fact as people read it."""
+    """Return a fact in the form of the summary."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):

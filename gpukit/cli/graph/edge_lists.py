@@ -12,24 +12,24 @@ from gpukit.errors import GpukitError
 from gpukit.files import state_of, write_text
 
 AGE_NS = 2_000_000_000
-"""A file changed this short a time ago might change again without a new time."""
+"""A file that changed more recently than this might change again without a new modification time."""
 
 
 def digest_of(edges: Path, stamp: Path) -> str:
-    """Return the SHA-256 of an edge list, or nothing if it cannot be read.
+    """Return the SHA-256 of an edge list, or an empty text if it cannot be read.
 
-    It is read again only if its size or a time is not that of its stamp.
+    The file is read again only if its size or a time differs from its stamp.
 
     Parameters
     ----------
     edges : Path
         The edge list.
     stamp : Path
-        A small file that keeps size, times and digest; where it cannot be written, the list is read each time.
+        A small file with size, times and digest; if it cannot be written, the edge list is read each time.
     """
     try:
         state = state_of(edges)
-        known = [str(value) for value in state[2:]]  # device and inode are others on another machine
+        known = [str(value) for value in state[2:]]  # device and inode differ between machines
         with suppress(OSError, ValueError):
             *kept, digest = stamp.read_text(encoding="utf-8").split()
             if kept == known:
@@ -38,7 +38,7 @@ def digest_of(edges: Path, stamp: Path) -> str:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return ""
-    # The folder is made with the first graph.
+    # The first graph creates the folder.
     if stamp.parent.is_dir() and time.time_ns() - max(state[3:]) > AGE_NS:
         with suppress(GpukitError):
             write_text(stamp, " ".join([*known, digest]) + "\n")
@@ -46,7 +46,7 @@ def digest_of(edges: Path, stamp: Path) -> str:
 
 
 def is_made_of(graph: Path, digest: str) -> bool:
-    """Return whether a graph artifact is there and was imported from a file with this SHA-256."""
+    """Return whether a graph artifact exists and was imported from a file with this SHA-256."""
     from gpukit.artifacts import read_header
 
     try:

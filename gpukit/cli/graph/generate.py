@@ -20,7 +20,7 @@ CliqueOption = Annotated[int | None, option("--clique R0", "Vertices of the firs
 
 @dataclass(frozen=True)
 class Built:
-    """What is made of the edges of any model."""
+    """Options of all models: how the edges become a graph."""
 
     weights: Weights = "wc"
     transpose: Transpose = True
@@ -28,7 +28,7 @@ class Built:
 
 
 def _generate(run: Run, model: str, built: Built, **options: Any) -> None:
-    """Run a generator; ``options`` are its arguments, and undirected ones list each edge once."""
+    """Run a generator with the arguments ``options``; generators of undirected graphs list each edge once."""
     run.params = {"model": model, **options, "weights": built.weights}
     run.use_device()
     from gpukit.graph import generators

@@ -45,7 +45,7 @@ _log = logging.getLogger("gpukit")
 
 @dataclass(frozen=True)
 class IndexOptions:
-    """What an index is made of, and which walks it holds."""
+    """Options of an index: its PageRank, and its walks."""
 
     rank_file: Annotated[Path | None, option("--rank PR.h5", "PageRank by `kpar rank`; computed when not given.")] = (
         None
@@ -64,7 +64,7 @@ class IndexOptions:
 
 @dataclass(frozen=True)
 class Query:
-    """What is asked for beside the sources."""
+    """Options of a query besides its sources."""
 
     index_file: Annotated[
         Path | None,
@@ -91,7 +91,7 @@ class Query:
 @app.command("rank")
 @with_run("out", *DEVICE, writes="pagerank", estimate=needs.rank)
 def rank(run: Run, graph_file: options.GraphArgument, params: Annotated[Params, "alpha", "weighted"]) -> None:
-    """Compute PageRank and the PRO-rank list, which says where more walks pay off."""
+    """Compute PageRank and the PRO-rank list, which names the vertices where additional walks pay off."""
     alpha, weighted = params.alpha, params.weighted
     run.params = {"alpha": alpha, "weighted": weighted}
     with run.phase("read"):
@@ -124,7 +124,7 @@ def index(run: Run, graph_file: options.GraphArgument, params: Params, asked: In
 def build(
     run: Run, graph_file: Path, params: Params, asked: IndexOptions, *, hubs: bool = False, adaptive: bool = True
 ) -> None:
-    """Make an index, also with a list of hubs, or with as many walks from every vertex."""
+    """Make an index. Ablations: with a list of hubs, or with the same factor of walks for every vertex."""
     run.params = {**params.record(), "hubs": hubs, "adaptive": adaptive}
     run.params |= {"updatable": True} if asked.updatable else {}
     if asked.sizes is not None and (not asked.updatable or asked.rank_file is not None or not adaptive):
@@ -146,7 +146,7 @@ def build(
 
 
 def _updatable(run: Run, params: Params, asked: IndexOptions, hubs: bool, adaptive: bool) -> "tuple[Artifact, Index]":
-    """Make an index that `kpar update` can change, with sizes by PageRank or those of another index."""
+    """Make an index that `kpar update` can change; its sizes follow from PageRank, or are those of another index."""
     from gpukit.kpar.update.paths import check_updatable
 
     check_updatable(params, asked.memory)
@@ -162,7 +162,7 @@ def _updatable(run: Run, params: Params, asked: IndexOptions, hubs: bool, adapti
 
 
 def _order(run: Run, device: "Device", params: Any, rank_file: Path | None) -> "np.ndarray":
-    """Return the PRO-rank list of a file, or compute it."""
+    """Return the PRO-rank list from a file, or compute it."""
     if rank_file is None:
         return compute_rank(run, device, params).order
     with run.phase("read"):
@@ -195,7 +195,7 @@ def ask(
     run: Run, graph_file: Path, queries: options.Queries, asked: Query, depth: str | None, *, bounds: str = "exact",
     how: "Callable[..., Result] | None" = None,
 ) -> None:  # fmt: skip
-    """Answer queries: with an index by ``how``, as :func:`gpukit.kpar.run.query_on`, which it is by default."""
+    """Answer queries; with an index by the function ``how``, :func:`gpukit.kpar.run.query_on` by default."""
     run.explain = asked.explain
     depth = depth or ("auto" if asked.index_file is None else "refined")
     run.params = {"k": queries.k, "depth": depth, "bounds": bounds}

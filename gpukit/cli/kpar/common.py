@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 QUERIES_SHOWN, PLACES_SHOWN, SOURCES_SHOWN = 10, 20, 5
-"""Answers that people see, the places of each, and the vertices of its source."""
+"""Most answers in the summary, most places of an answer, and most vertices of a source."""
 
 RepeatOption = Annotated[
     int, option("--repeat N", "Answer all queries N times, to see how the time spreads: `query_s` of --json.", min=1)
@@ -31,9 +31,9 @@ RepeatOption = Annotated[
 
 
 def timed(run: Run, repeat: int, ask: Callable[[], Any]) -> tuple[Any, dict[str, Any]]:
-    """Return what ``ask`` answers, and for the record the seconds of each time that it was asked, if that is several.
+    """Return the result of ``ask``, and for the record the seconds of each repetition, if there are several.
 
-    Its time is that of the phase ``query``.
+    The time is charged to the phase ``query``.
     """
     ends = [0.0]
     for _ in range(repeat):
@@ -46,14 +46,14 @@ def timed(run: Run, repeat: int, ask: Callable[[], Any]) -> tuple[Any, dict[str,
 def read_queries(
     run: Run, graph_file: Path, asked: Queries, *, transpose: bool = False
 ) -> "tuple[Graph, Sources, int]":
-    """Return the graph, the sources of the queries, and the length of an answer, which joins the parameters."""
+    """Return the graph, the sources of the queries, and the length of an answer, which is added to the parameters."""
     graph, _ = run.read_graph(graph_file, transpose=transpose)
     k = run.params["k"] = length_of("k", asked.k, USUAL_K, graph.n)
     return graph, read_sources(graph, asked, run.seed, run.inputs), k
 
 
 def check_fit(path: Path, found: dict[str, Any], graph: str, wanted: dict[str, float | None], maker: str) -> None:
-    """Check that an artifact belongs to the graph and to the wanted values; None wants nothing."""
+    """Check that an artifact belongs to the graph and has the wanted values; None accepts any value."""
     if found["graph"] != graph:
         raise another_graph(path, found["graph"], graph, f"make it again with `gpukit {maker}` on this one")
     for name, value in wanted.items():
@@ -73,7 +73,7 @@ def read_index(path: Path, graph: str, alpha: float | None = None, epsilon: floa
 
 
 def explained(result: "Result") -> list[list[dict[str, Any]]]:
-    """Return what each step of each query did, by name."""
+    """Return counts for each step of each query, by name."""
     from gpukit.kpar.problem import TRACE
 
     return [
@@ -94,7 +94,7 @@ def finish(
     epsilon: float | None = None,
     extra: dict[str, Any] | None = None,
 ) -> None:
-    """Write the answers where asked for, and print the record."""
+    """Write the answers if requested, and print the record."""
     graph, extra = run.graph, extra or {}
     if run.out is not None:
         with run.phase("write"):
@@ -135,7 +135,7 @@ def finish(
 
 
 def _starts(graph: "Graph", sources: "Sources", q: int) -> tuple[list[Any], list[float]]:
-    """Return the vertices that a query starts from, as people call them, and the probability of each."""
+    """Return the external names of the sources of a query, and the probability of each."""
     from gpukit.kpar.problem import ONE
 
     part = slice(sources.offsets[q], sources.offsets[q + 1])
@@ -143,6 +143,6 @@ def _starts(graph: "Graph", sources: "Sources", q: int) -> tuple[list[Any], list
 
 
 def _words(vertices: list[Any], shares: list[float]) -> str:
-    """Return a source as ``--source`` takes it, unless it is too long to show."""
+    """Return a source in the syntax of ``--source``, unless it is too long to show."""
     words = source_words(vertices, shares)
     return ",".join(words) if len(words) <= SOURCES_SHOWN else cut_list(words[:SOURCES_SHOWN], len(words))

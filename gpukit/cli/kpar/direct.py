@@ -1,4 +1,4 @@
-"""``gpukit kpar query`` without an index: one command for a first answer."""
+"""``gpukit kpar query`` without an index."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 
 def asked_params(alpha: float | None, epsilon: float | None, weighted: bool) -> Params:
-    """Return the parameters of queries that no index decides."""
+    """Return the parameters of queries without an index."""
     return Params(Params.alpha if alpha is None else alpha, Params.epsilon if epsilon is None else epsilon, weighted)
 
 
 def query_without_index(run: Run, sources: "Sources", depth: str, asked: Params, explain: bool, among: Any) -> None:
-    """Answer queries by pushes and walks of their own, write and print the answers.
+    """Answer queries by pushes and by walks that are drawn for them; write and print the answers.
 
     Raises
     ------
     UsageError
-        For what needs an index, or a GPU: a query alone is done before a graph is copied there.
+        If an option needs an index, or a GPU is requested: a single query ends before a graph could be copied to it.
     """
     if depth == "refined":
         raise UsageError("--depth refined needs an index; give --index, or leave it out")
@@ -47,7 +47,7 @@ def query_without_index(run: Run, sources: "Sources", depth: str, asked: Params,
 
 
 def answer_truly(run: Run, sources: "Sources", params: Params, among: Any = None) -> None:
-    """Find the true answers, write and print them, with the vertices outside that tie with the last of each."""
+    """Find the true answers; write and print them, with the vertices outside each answer that tie with its last one."""
     from gpukit.api.pagerank_answers import answer_exactly
 
     result, tied = answer_exactly(run, sources, params, run.params["k"], among)

@@ -25,10 +25,10 @@ def everybody(
     part: PartOption = None,
     force: ForceOption = False,
 ) -> None:
-    """Find the k vertices with the largest personalised PageRank of every vertex; a killed run goes on when repeated.
+    """Find the k vertices with the largest personalised PageRank of every vertex; a repeated run resumes a killed one.
 
-    The table is of edges, source to target, by falling weight: what PyTorch Geometric takes as edge_index and
-    edge_weight. Batches stay in a folder beside it until all are there.
+    The table lists edges from source to target, by falling weight: the edge_index and edge_weight of PyTorch Geometric.
+    Finished batches are in a folder next to it until all are finished.
     """
     from gpukit.artifacts.batches import check_called_parquet, check_parquet, check_table_replaced
 

@@ -8,13 +8,13 @@ from gpukit.cli.parts import join_offsets, read_parts
 
 @with_run("out", writes="topk")
 def gather(run: Run, files: PartsArgument) -> None:
-    """Join answers that `kpar query --part` wrote: the same file as of one run over all queries."""
+    """Join answers that `kpar query --part` wrote; the file equals that of one run over all queries."""
     parts = read_parts(run, files, "topk")
     with run.phase("write"):
         import numpy as np
 
         arrays = {}
-        # In the order in which `kpar query` writes them: the bytes of a file follow it.
+        # In the order of `kpar query`, because the bytes of the file depend on it.
         names = ("offsets", "nodes", "internal", "scores", "source_offsets", "sources", "source_mass", "certain")
         for name in (name for name in names if name in parts[0].arrays):
             if name.endswith("offsets"):

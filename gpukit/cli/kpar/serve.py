@@ -24,15 +24,14 @@ if TYPE_CHECKING:
 _log = logging.getLogger("gpukit")
 
 COLLECT = (700, 10, 10)
-"""How many objects more than went there are before those are collected that nothing refers to: what
-Python 3.11 and 3.12 begin with."""
+"""Thresholds of Python's garbage collector: the defaults of Python 3.11 and 3.12."""
 GRACE_S = 10
-"""Time that requests have to end after the first signal."""
+"""Seconds that requests have to end after the first signal."""
 
 
 @dataclass(frozen=True)
 class ServeOptions:
-    """Where the server listens, and what a request may ask."""
+    """Options of the server: address, and limits of a request."""
 
     host: Annotated[str, option("--host ADDRESS", "Where to listen; the default is this machine alone.")] = "127.0.0.1"
     port: Annotated[
@@ -49,7 +48,7 @@ class ServeOptions:
 
 @with_run(*DEVICE)
 def serve(run: Run, graph_file: GraphArgument, index_file: IndexOption, asked: ServeOptions) -> None:
-    """Answer queries over HTTP, as JSON or Arrow, until Ctrl-C or SIGTERM; on this machine alone by default.
+    """Answer queries over HTTP, as JSON or Arrow, until Ctrl-C or SIGTERM; by default only for this machine.
 
     POST /v1/topk with {"k": 10, "sources": [42, {"7": 3, "9": 1}]}, and "among": [5, 8] for the best of these alone;
     GET /health; GET /metrics.
@@ -78,12 +77,14 @@ def serve(run: Run, graph_file: GraphArgument, index_file: IndexOption, asked: S
         from gpukit.cli.kpar.serve_app import Limits, Served, Service, as_arrow
 
         found = engine.answer(Sources.single([0]), min(10, graph.n))
-        engine.answer(Sources.single([0]), 1, [0])  # has code of its own
+        engine.answer(Sources.single([0]), 1, [0])  # needs further compiled code
         with suppress(ImportError):
-            as_arrow(graph, found, {})  # else the first who wants Arrow waits for what that loads, and all others, too
+            as_arrow(
+                graph, found, {}
+            )  # otherwise the first request for Arrow, and all concurrent ones, would wait until pyarrow is loaded
     pending.finish_checks()
-    # What clients leave behind in cycles, such as the bodies of connections that broke, must not pile up: it is looked
-    # for as often as Python does by itself, not as rarely as a command does, and without what is there now and stays.
+    # Reference cycles that clients leave behind, such as bodies of broken connections, must not accumulate. So garbage
+    # is collected as often as by default in Python, more often than in other commands; present objects are exempt.
     gc.freeze()
     gc.set_threshold(*COLLECT)
 
@@ -102,7 +103,7 @@ def serve(run: Run, graph_file: GraphArgument, index_file: IndexOption, asked: S
 
 
 def _follower(graph_file: Path, index_file: Path, threads: int) -> "Follower":
-    """Open a graph and its index for updates; raises InputError where it was not made for them."""
+    """Open a graph and its index for updates; raises InputError if the index is not updatable."""
     from gpukit.api.graph import read_graph
     from gpukit.api.pagerank_index import index_of
     from gpukit.api.pagerank_update import Follower, not_updatable
@@ -124,12 +125,12 @@ def _check_libraries() -> None:
 
 
 def _server(app: Any, asked: ServeOptions) -> Any:
-    """Return a server that ends well at the first signal, and at once at the second."""
+    """Return a server that ends gracefully at the first signal, and at once at the second."""
     import uvicorn
 
     class Config(uvicorn.Config):
         def bind_socket(self) -> Any:
-            """Return a socket that listens; raises InputError where that is not possible."""
+            """Return a listening socket; raises InputError if this is not possible."""
             import socket
 
             family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
@@ -146,14 +147,14 @@ def _server(app: Any, asked: ServeOptions) -> Any:
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: Any = None) -> None:
-            """Begin, and say where: from then on signals end the server, and not the command."""
+            """Start, and log the address: from then on signals end the server instead of the command."""
             await super().startup(sockets)
             host = f"[{asked.host}]" if ":" in asked.host else asked.host
             _log.info("serving on http://%s:%d", host, sockets[0].getsockname()[1])
 
         @contextmanager
         def capture_signals(self) -> Iterator[None]:
-            """Let signals end the server, which is what ends the command: nothing is interrupted by them."""
+            """Make signals end the server, after which the command ends; they interrupt nothing."""
             numbers = (signal.SIGINT, signal.SIGTERM)
             wakeup = signal.set_wakeup_fd(-1)
             before = [signal.signal(number, self.handle_exit) for number in numbers]

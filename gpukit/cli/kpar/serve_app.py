@@ -33,28 +33,28 @@ from gpukit.kpar.problem import ONE, Result, Sources
 
 ARROW = "application/vnd.apache.arrow.stream"
 MOST_ROWS = 1 << 20
-"""Vertices that an answer may name: k times its queries."""
+"""Most vertices in the answer to a request: k times its queries."""
 BODY_S = 30.0
-"""Time that a client has for its body."""
+"""Seconds that a client has to send the body."""
 _BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 _NAMES_KEPT = 1 << 20
-"""Labels at most of which a table is kept; of more, each is looked for by bisection."""
+"""Most labels for which a table is kept; in a larger graph each label is found by bisection."""
 
 _log = logging.getLogger("gpukit")
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a request may ask.
+    """Limits of a request.
 
     Attributes
     ----------
     body : int
-        Bytes of its body.
+        Most bytes of its body.
     k : int
-        Length of an answer.
+        Greatest length of an answer.
     sources : int
-        Vertices that it may name, in all its queries.
+        Most vertices that all its queries together may name.
     """
 
     body: int
@@ -64,20 +64,20 @@ class Limits:
 
 @dataclass(frozen=True, eq=False)
 class Served:
-    """What is served.
+    """The served graph and index.
 
     Attributes
     ----------
     graph : Graph
-        For the names of its vertices.
+        The graph, for the names of its vertices.
     engine : Engine
     limits : Limits
     about : mapping
-        What ``/health`` says of it.
+        The entries of ``/health``.
     stopping : callable
         Whether the server is about to end.
     follower : Follower or None
-        What changes the graph and its index, where that is allowed.
+        Changes the graph and its index, if that is allowed.
     """
 
     graph: Graph
@@ -89,9 +89,9 @@ class Served:
 
 
 class State(NamedTuple):
-    """What requests are answered on, from one update to the next: a graph, what was prepared, names, and a version.
+    """The data for requests between two updates: a graph, the prepared index, names, and a version.
 
-    ``prepared`` is None for what the engine was made with; ``table`` has the vertices by label, unless they are many.
+    ``prepared`` is None before the first update; ``table`` has the vertices by label, unless there are too many.
     """
 
     graph: Graph
@@ -101,7 +101,7 @@ class State(NamedTuple):
 
     @classmethod
     def of(cls, graph: Graph, prepared: Any = None, version: int = 0, table: dict[str, int] | None = None) -> "State":
-        """Return a state; ``table`` is made where it is not given."""
+        """Return a state; ``table`` is made if it is not given."""
         if table is None and graph.labels is not None and graph.n <= _NAMES_KEPT:
             table = {name: vertex for vertex, name in enumerate(graph.original(range(graph.n)).tolist())}
         return cls(graph, prepared, table or {}, version)
@@ -134,7 +134,7 @@ class Service:
     Attributes
     ----------
     requests, queries : int
-        How many there were, and how many queries of them were answered.
+        Numbers of requests, and of answered queries.
     """
 
     def __init__(self, served: Served) -> None:
@@ -153,11 +153,11 @@ class Service:
             Route("/metrics", self._logged(self.report), methods=["GET"]),
         ]
         app = Starlette(routes=routes, exception_handlers={HTTPException: self._unknown})
-        app.router.redirect_slashes = False  # a path with a slash too many is another path: 404
+        app.router.redirect_slashes = False  # a path with an additional slash is a different path: 404
         return app
 
     def _logged(self, handle: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
-        """Return a handler whose errors are lines of JSON, and which is counted."""
+        """Return a handler that counts its requests, and answers errors with a line of JSON."""
 
         async def answer(request: Request) -> Response:
             began = time.perf_counter()
@@ -183,7 +183,7 @@ class Service:
         return answer
 
     async def _unknown(self, request: Request, error: Exception) -> Response:
-        """Answer for a path or a method that there is not; all of them are counted as one."""
+        """Answer a request with an unknown path or method; the metrics count all of these under one name."""
         assert isinstance(error, HTTPException)
         known = "POST /v1/topk, POST, PATCH and DELETE /v1/edges, GET /health and GET /metrics are there"
         line = f"{request.method} {request.url.path[:80]}: {known}"
@@ -195,13 +195,13 @@ class Service:
         return response
 
     async def health(self, request: Request) -> Response:
-        """Say what is served, and whether it goes on being so."""
+        """Report the served graph and index, and whether the server is about to stop."""
         stopping = self.served.stopping()
         said = {"status": "stopping" if stopping else "ok", **self.served.about, **self._version(self.state)}
         return JSONResponse(said, 503 if stopping else 200)
 
     async def report(self, request: Request) -> Response:
-        """Return the counters as Prometheus reads them."""
+        """Return the counters in the format of Prometheus."""
         return Response(generate_latest(self.metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
     async def topk(self, request: Request) -> Response:
@@ -215,14 +215,15 @@ class Service:
             result = Result.joined(await asyncio.gather(*map(asyncio.wrap_future, pieces)))
         finally:
             for piece in pieces:
-                piece.cancel()  # where the client is gone; of one that is done this does nothing
+                piece.cancel()  # if the client has disconnected; this does not affect finished pieces
         self.queries += len(sources)
         self.metrics.queries.inc(len(sources))
         version = self._version(state)
         return as_arrow(state.graph, result, version) if arrow else _json(state.graph, result, k, version)
 
     async def edges(self, request: Request) -> Response:
-        """Change edges and vertices: one request after another, each as a whole; queries meanwhile see what was."""
+        """Change edges and vertices: one request after another, each as a whole. Meanwhile queries use the previous
+        state."""
         follower, method = self.served.follower, request.method
         if follower is None:
             raise Refused(409, "this server does not change its graph; start it with --updatable")
@@ -232,7 +233,7 @@ class Service:
         return JSONResponse({**done, **self._version(self.state)})
 
     def _change(self, follower: Follower, asked: dict[str, Any], method: str) -> dict[str, Any]:
-        """Do what a request wants of edges, prepare queries on what they become, and return what was done."""
+        """Make the changes of a request, prepare queries on the changed graph, and return the record of the changes."""
         graph, updates = self.state.graph, follower.updates
         allowed = {"edges", "vertices"} if method != "PATCH" else {"edges"}
         if (unknown := sorted(asked.keys() - allowed)) or not asked:
@@ -256,11 +257,11 @@ class Service:
         return done._asdict()
 
     def _version(self, state: State) -> dict[str, int]:
-        """Return the number of updates before an answer, where there can be any."""
+        """Return the number of updates before an answer, if the server allows updates."""
         return {} if self.served.follower is None else {"version": state.version}
 
     async def _body(self, request: Request) -> bytes:
-        """Return the body of a request, no more than is allowed."""
+        """Return the body of a request; raises Refused if it is too long."""
         allowed = self.served.limits.body
         too_long = Refused(413, f"the body is longer than {allowed:,} bytes; ask for less at a time")
         length = request.headers.get("content-length", "0")
@@ -278,7 +279,7 @@ class Service:
         return bytes(read)
 
     def _asked(self, asked: dict[str, Any], state: State) -> tuple[int, Sources, list[int] | None]:
-        """Return k, the queries of a request, and the vertices that answers may name, which None leaves open."""
+        """Return k, the queries of a request, and the vertices that answers may name (None: all)."""
         limits, graph = self.served.limits, state.graph
         if unknown := sorted(asked.keys() - {"k", "sources", "among"}):
             raise UsageError(f"{unknown[0][:40]!r} is unknown; give k, sources and, for the best of some alone, among")
@@ -323,7 +324,7 @@ def _query(state: State, source: Any) -> Sources:
 
 
 def _internal(state: State, vertices: list[Any]) -> list[int]:
-    """Return internal ids of vertices: ids, also as the texts that JSON makes of keys, or names."""
+    """Return internal ids of vertices, which are given by names, or by ids (also as texts, as in JSON keys)."""
     graph = state.graph
     if graph.labels is None:
         return graph.internal([_number(vertex) for vertex in vertices]).tolist()
@@ -373,7 +374,7 @@ def _no_constant(name: str) -> Any:
 
 
 def _wants_arrow(accept: str) -> bool:
-    """Say whether a client wants Arrow; raises Refused where there is none."""
+    """Return whether a client wants Arrow; raises Refused if pyarrow is missing."""
     if ARROW not in accept:
         return False
     try:
@@ -388,7 +389,7 @@ def _error(status: int, error: object, headers: Mapping[str, str] | None = None)
 
 
 def _certain(result: Result) -> dict[str, np.ndarray]:
-    """Return which places are certain, where the method can tell."""
+    """Return which places are certain, if the method reports it."""
     return {} if result.certain is None else {"certain": result.certain}
 
 
@@ -402,7 +403,7 @@ def _json(graph: Graph, result: Result, k: int, version: Mapping[str, int]) -> R
 
 
 def as_arrow(graph: Graph, result: Result, version: Mapping[str, int]) -> Response:
-    """Return answers as a stream of Arrow, with the columns of ``gpukit export`` but the source.
+    """Return answers as an Arrow stream, with the columns of ``gpukit export`` except the source.
 
     The version of a graph that changes is in the metadata of the schema.
     """

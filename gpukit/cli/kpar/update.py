@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def read_sizes(path: Path, n: int, params: "Params") -> "tuple[Paths, bool]":
-    """Return the paths of an updatable index, and whether it is adaptive: high ranks start more walks.
+    """Return the paths of an updatable index, and whether it is adaptive (vertices of high PRO-rank start more walks).
 
     Raises
     ------
@@ -44,7 +44,7 @@ def read_sizes(path: Path, n: int, params: "Params") -> "tuple[Paths, bool]":
 
 @dataclass(frozen=True)
 class Changing:
-    """What is to change."""
+    """Options for the changes."""
 
     add: Annotated[
         Path | None, option("--add EDGES", "Edges to add: text, as for `graph import`; weights in a third column.")
@@ -70,9 +70,9 @@ def update(
     resize: Annotated[bool, option("--resize", "PageRank and numbers of walks of the new graph, too.")] = False,
     compress: options.CompressOption = False,
 ) -> None:
-    """Change edges and vertices: draw again the walks that meet them, and write the new graph and its index.
+    """Change edges and vertices: draw the affected walks again, and write the new graph and its index.
 
-    The index is what `kpar index --updatable --sizes IRW.h5` makes of a new graph with the same vertices.
+    The index equals the one that `kpar index --updatable --sizes IRW.h5` makes for a new graph with the same vertices.
     """
     if not resize and not any(getattr(asked, one.name) for one in fields(Changing)):
         raise UsageError("there is nothing to change; give --add, --remove or another of what changes, or --resize")
@@ -116,7 +116,7 @@ def update(
 
 
 def _read_edges(run: Run, graph: "csr.Graph", path: Path | None, name: str, weighted: bool) -> Listed:
-    """Return the edges of a file, none where there is no file."""
+    """Return the edges of a file; none if no file is given."""
     from gpukit.graph.lines import COUNTS
     from gpukit.graph.read.edgelist import ReadOptions
     from gpukit.graph.read.formats import read_edges
@@ -133,7 +133,7 @@ def _read_edges(run: Run, graph: "csr.Graph", path: Path | None, name: str, weig
 
 
 def _read_vertices(run: Run, graph: "csr.Graph", path: Path | None, name: str) -> list[Any]:
-    """Return the vertices that a file names, none where there is no file."""
+    """Return the vertices that a file names; none if no file is given."""
     from gpukit.cli.vertices.read import names_in, read_once
 
     named = [] if path is None else names_in(path, read_once(path, name, run.inputs), graph)

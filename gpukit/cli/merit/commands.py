@@ -32,7 +32,7 @@ _log = logging.getLogger("gpukit")
 
 @dataclass(frozen=True)
 class Simulated:
-    """What stands for people who are not known."""
+    """The placeholder for unknown people."""
 
     worlds: Worlds = 1
     replay: Annotated[
@@ -42,7 +42,7 @@ class Simulated:
 
 @dataclass(frozen=True)
 class Step:
-    """A campaign under way, and what was observed."""
+    """Options of an unfinished campaign, and the observation."""
 
     state: Annotated[Path, argument("C.h5", "The campaign, by `merit start` or `merit next`.")]
     observed: Annotated[
@@ -103,12 +103,12 @@ def begin(run: Run, graph_file: Path, costs: str, params: Params, **how: Any) ->
 @app.command("next")
 @with_run(*DEVICE, "explain", writes="campaign")
 def next_(run: Run, graph_file: GraphArgument, step: Step) -> None:
-    """Go on with a real campaign: give what was observed, get the next batch."""
+    """Continue a real campaign: give the observed activations, and get the next batch."""
     proceed(run, graph_file, step)
 
 
 def proceed(run: Run, graph_file: Path, step: Step, **how: Any) -> None:
-    """Go on with a real campaign; ``how`` may be ``make_sets`` of :class:`gpukit.merit.Campaign`."""
+    """Continue a real campaign; ``how`` may be ``make_sets`` of :class:`gpukit.merit.Campaign`."""
     state = step.state
     if step.out is None:
         check_out(state)
@@ -139,9 +139,9 @@ def proceed(run: Run, graph_file: Path, step: Step, **how: Any) -> None:
 
 
 def _keep_to_itself(out: Path, new: bool = False) -> None:
-    """Keep other campaigns out of a file until the command ends: each would undo what the one before it did there.
+    """Lock a file against other campaigns until the command ends; otherwise each would overwrite the other's result.
 
-    A new campaign, moreover, does not take the place of a real one under way: nobody can observe that again.
+    Also refuse to replace an unfinished real campaign by a new one, because nobody can observe it again.
     """
     from gpukit.artifacts.lock import only_writer
 
@@ -151,10 +151,10 @@ def _keep_to_itself(out: Path, new: bool = False) -> None:
 
 
 def _recorded(run: Run, path: Path) -> "list[np.ndarray]":
-    """Return what a text file records: activated vertices, a line a round, ``#`` starts a comment."""
+    """Return the activated vertices in a text file, one line per round; ``#`` starts a comment."""
     import numpy as np
 
-    if path.is_dir():  # also of an empty text, whose path is the current folder
+    if path.is_dir():  # also for an empty text, whose path is the current folder
         raise UsageError("--replay names no file; give one with a line of activated ids a round")
     content = read_once(path, "replay", run.inputs)
     rounds: list[list[tuple[int, Any]]] = []
@@ -165,7 +165,7 @@ def _recorded(run: Run, path: Path) -> "list[np.ndarray]":
 
 
 def _finish_campaigns(run: Run, found: "list[tuple[int, Result]]", more: list[dict[str, Any]]) -> None:
-    """Print the record of simulated campaigns: all of the first, and of each what it cost."""
+    """Print the record of simulated campaigns: the whole first campaign, and a summary of each."""
     whole = record_of(run.graph, found, more)
     listed, by_list = whole["campaigns"], whole.get("mean_list_cost")
     lines = {
@@ -179,7 +179,7 @@ def _finish_campaigns(run: Run, found: "list[tuple[int, Result]]", more: list[di
 
 
 def _finish_step(run: Run, campaign: Any) -> None:
-    """Write the state of a real campaign and say what to do next."""
+    """Write the state of a real campaign, and print the next step."""
     graph, rounds, costs = run.graph, campaign.rounds, campaign.costs
     with run.phase("write"):
         from gpukit.api.campaign_state import rounds_record, stored

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def read_asked(run: Run, graph_file: Path, params: Params, costs: str) -> "tuple[Graph, Params, dict[str, Any] | None]":
-    """Return the graph, the parameters, checked and with what seeds cost, and the sampling tables.
+    """Return the graph, the checked parameters with the costs of seeds, and the sampling tables.
 
     The batch may still be None (:func:`gpukit.api.campaign_run.use_device`).
     """
@@ -27,7 +27,7 @@ def read_asked(run: Run, graph_file: Path, params: Params, costs: str) -> "tuple
 
 
 def read_costs(run: Session, graph: "Graph", text: str) -> "Costs":
-    """Return what seeds cost, which joins the parameters of the run; a file of costs joins its inputs."""
+    """Return the costs of seeds, and add them to the parameters of the run; a file of costs is added to its inputs."""
     from gpukit.merit import Costs
 
     if text == "degree":

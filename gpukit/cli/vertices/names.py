@@ -9,14 +9,15 @@ if TYPE_CHECKING:
     from gpukit.graph.labels import Labels
 
 MOST, LONGEST = 100, 6
-"""Parts of a list in which names are looked for, and parts that one name can have."""
+"""Most parts of a list in which names are searched, and most parts of one name."""
 
 
 def with_quotes(text: str, labels: "Labels", *, weights: bool = False) -> str:
     """Quote the names in a list that contain commas, if the list can be read in only one way.
 
-    A text that is a name as a whole is one name. A list that has quotes already stays as it is, and so does one whose
-    every part between commas is a name. If no part can be read, and a name with commas is near, the text is one name.
+    If the whole text is a name, it is one name. A list with quotes is not changed, and neither is a list in which every
+    part between commas is a name. If the list cannot be read, and a similar name with commas exists, the text is one
+    name.
 
     Parameters
     ----------
@@ -25,7 +26,7 @@ def with_quotes(text: str, labels: "Labels", *, weights: bool = False) -> str:
     labels : Labels
         The names of all vertices.
     weights : bool
-        Whether ``NAME:WEIGHT`` stands for a name, too.
+        Whether ``NAME:WEIGHT`` may replace a name.
     """
     parts = text.split(",")
     if '"' in text or not 1 < len(parts) <= MOST:
@@ -41,7 +42,7 @@ def with_quotes(text: str, labels: "Labels", *, weights: bool = False) -> str:
     }
     if all((start, start + 1) in found for start in places):
         return text
-    ways: list[list[str]] = [[] for _ in parts] + [[""]]  # of each place two ways to read what follows, at most
+    ways: list[list[str]] = [[] for _ in parts] + [[""]]  # for each position at most two ways to read the rest
     for start in reversed(places):
         ways[start] = [f",{found[one]}{rest}" for one in found if one[0] == start for rest in ways[one[1]]][:2]
     is_near = ":" not in text and all(map(str.strip, parts)) and any("," in name for name in labels.near(text))
@@ -51,7 +52,7 @@ def with_quotes(text: str, labels: "Labels", *, weights: bool = False) -> str:
 
 
 def _quoted(word: str, labels: "Labels", weights: bool) -> str:
-    """Return a name, or a name with a weight, in quotes; nothing if it is none."""
+    """Return a name, or a name with a weight, in quotes; an empty text if the word is neither."""
     name, colon, weight = word.rpartition(":")
     if labels.find([word])[0] >= 0:
         return f'"{word}"'

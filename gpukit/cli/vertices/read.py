@@ -45,22 +45,22 @@ MAX_ID = 2**63 - 1
 _log = logging.getLogger("gpukit")
 
 IN_QUOTES = "those with a comma in quotes"
-"""How names stand in a list."""
+"""Advice about names in a list."""
 
 _LAST_WORD = re.compile(r"(.*?)[ \t]*[,;\t ][ \t]*([^,;\t ]+)")
 _NAME_AND_WEIGHT = re.compile(r'[ \t]*(?:"((?:[^"]|"")*)"[ \t]*(?::([^,]*))?|((?:[^,"][^,]*)?))(,|$)')
 _TITLE = re.compile(r'"?[^\W\d]\w*"?')
-"""What names a column of numbers, and is no number."""
+"""A possible name of a column of numbers: a word that is no number."""
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
 
 
 def content_of(path: Path) -> bytes:
-    """Return what a file holds, or standard input for ``-``."""
+    """Return the content of a file, or standard input for ``-``."""
     return sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
 
 
 def read_once(path: Path, name: str, inputs: dict[str, str]) -> bytes:
-    """Return what a file holds, or standard input; the digest of just that joins ``inputs`` under a name."""
+    """Return the content of a file or of standard input, and add its digest to ``inputs`` under a name."""
     try:
         content = content_of(path)
     except FileNotFoundError:
@@ -92,7 +92,7 @@ def number(text: str, option: str, kind: Any) -> Any:
 
 
 def is_vertex_id(word: str) -> bool:
-    """Say whether a word is a whole number from 0 to 2^63 - 1."""
+    """Return whether a word is a whole number from 0 to 2^63 - 1."""
     # The length comes first: int() refuses more than 4,300 digits.
     return word.isascii() and word.isdigit() and len(word) < 20 and int(word) <= MAX_ID
 
@@ -112,7 +112,7 @@ def vertex_list(text: str | None, option: str, graph: "Graph", *, none: bool = F
     if text is None or (none and not text.strip()):
         return []
     words, wrong = _given(text, option, graph)
-    # Unlike Path(text).exists(), this takes an empty text and one too long for a name as no file.
+    # Unlike Path(text).exists(), this treats an empty text, and one too long for a name, as no file.
     if wrong and os.path.exists(text):
         path = Path(text)
         return listed_vertices(path, path.read_bytes(), graph, none=none).tolist()
@@ -132,7 +132,7 @@ def vertex_list(text: str | None, option: str, graph: "Graph", *, none: bool = F
 
 
 def _given(text: str, option: str, graph: "Graph") -> tuple[list[str], list[str]]:
-    """Return the words of ``A,B,…``, and those of them that cannot be vertices."""
+    """Return the words of ``A,B,…``, and the words among them that cannot be vertices."""
     if graph.labels is None:
         words = [word.strip() for word in text.split(",")]
         return words, [word for word in words if not is_vertex_id(word)]
@@ -146,12 +146,13 @@ def _given(text: str, option: str, graph: "Graph") -> tuple[list[str], list[str]
 
 
 def listed_vertices(path: Path, content: bytes, graph: "Graph", *, none: bool = False) -> np.ndarray:
-    """Return internal ids (int64) of the vertices that a file names, one a line and each once; ``none``: or none."""
+    """Return internal ids (int64) of the vertices that a file names, one per line, each once; ``none``: there may be
+    none."""
     return named_vertices(path, names_in(path, content, graph, none=none), graph)
 
 
 def names_in(path: Path, content: bytes, graph: "Graph", *, none: bool = False) -> list[tuple[int, Any]]:
-    """Return line and id or label of each vertex that a file names, in the graph or not."""
+    """Return line and id or label of each vertex that a file names, whether it is in the graph or not."""
     content, labels = as_text(path, content), graph.labels
     lines = text_lines(path, content, none=none, labels=labels is not None)
     named = _in_table(path, lines, graph)
@@ -163,7 +164,7 @@ def names_in(path: Path, content: bytes, graph: "Graph", *, none: bool = False) 
 
 
 def _in_table(path: Path, lines: Sequence[tuple[int, str]], graph: "Graph") -> list[tuple[int, Any]] | None:
-    """Return line and id or label of each vertex of a table, or None if the lines are none."""
+    """Return line and id or label of each vertex of a table, or None if the lines are no table."""
     rows = column(path, lines, graph.labels)
     if rows is None or graph.labels is not None:
         return rows
@@ -171,7 +172,7 @@ def _in_table(path: Path, lines: Sequence[tuple[int, str]], graph: "Graph") -> l
 
 
 def named_vertices(path: Path, named: Sequence[tuple[int, Any]], graph: "Graph") -> np.ndarray:
-    """Return internal ids (int64) of ids or labels, each with its line; InputError names a line that is at fault."""
+    """Return internal ids (int64) of ids or labels, each with its line; InputError names the first wrong line."""
     lines, ids = [line for line, _ in named], [one for _, one in named]
     vertices = vertices_of(path, lines, ids, graph)
     once_each(path, lines, graph.original(vertices).tolist())
@@ -216,7 +217,7 @@ def vertices_in(text: str, path: Path, line: int, graph: "Graph") -> list[Any]:
 
 
 def _label(text: str, path: Path, line: int) -> str:
-    """Return the label that is all of a text, in quotes or not; InputError names the line."""
+    """Return the label that a whole text is, with or without quotes; InputError names the line."""
     if not text.startswith('"'):
         return text
     try:
@@ -231,7 +232,7 @@ def _label(text: str, path: Path, line: int) -> str:
 def vertex_numbers(
     path: Path, content: bytes, graph: "Graph", *, default: int, decimals: int, low: Decimal, high: Decimal
 ) -> np.ndarray:
-    """Return a number a vertex (int64, in units of 10**-decimals) from lines ``id number``.
+    """Return a number for each vertex (int64, in units of 10**-decimals) from lines ``id number``.
 
     Parameters
     ----------
@@ -241,9 +242,9 @@ def vertex_numbers(
         Text with two columns; ``#`` starts a comment.
     graph : Graph
     default : int
-        For vertices that the file does not name, in the same unit.
+        The number of vertices that the file does not name, in the same unit.
     decimals : int
-        Digits after the point that are allowed.
+        Most decimals.
     low, high : Decimal
         The allowed range of a number.
 
@@ -272,9 +273,10 @@ def vertex_numbers(
 
 
 def _rows(path: Path, content: bytes, graph: "Graph") -> Iterator[tuple[int, Any, str]]:
-    """Yield line, id or label, and number of lines ``vertex number``; InputError names a line that is none.
+    """Yield line, id or label, and number of lines ``vertex number``; InputError names the first line of another form.
 
-    A first line of two words that are neither a vertex nor a number is a header. A table may have more columns.
+    A first line is a header if it has two words, the first no vertex and the second no number. A table may have more
+    columns.
     """
     content = as_text(path, content, None)
     rows = with_numbers(path, text_lines(path, content, labels=True), graph.labels)
@@ -307,9 +309,10 @@ def _labelled_rows(path: Path, content: bytes, labels: "Labels") -> Iterator[tup
 
 
 def vertex_weights(path: Path, graph: "Graph", inputs: dict[str, str]) -> tuple[np.ndarray, int]:
-    """Return what each vertex counts for, 0 if not named, and in units of 10 to the minus what: as few as will do.
+    """Return the weights of vertices (0 if not named) in units of 10**-decimals, and the least ``decimals`` that
+    suffice.
 
-    The digest of the file joins ``inputs`` as that of the targets; errors are those of :func:`vertex_numbers`.
+    The digest of the file is added to ``inputs`` as that of the targets; errors are those of :func:`vertex_numbers`.
     """
     content = read_once(path, "targets", inputs)
     words = (text for _, _, text in _rows(path, content, graph))
@@ -322,9 +325,10 @@ def vertex_weights(path: Path, graph: "Graph", inputs: dict[str, str]) -> tuple[
 
 
 def vertex_costs(path: Path, graph: "Graph", inputs: dict[str, str]) -> tuple[np.ndarray, int]:
-    """Return what each vertex costs as a seed, in units of 10**-6, and how many cost 1 since no line names them.
+    """Return the cost of each vertex as a seed, in units of 10**-6, and the number of vertices that no line names (cost
+    1).
 
-    The digest of the file joins ``inputs`` as that of the costs; errors are those of :func:`vertex_numbers`.
+    The digest of the file is added to ``inputs`` as that of the costs; errors are those of :func:`vertex_numbers`.
     """
     unit = Decimal(1).scaleb(-COST_DECIMALS)
     content = read_once(path, "costs", inputs)
@@ -338,14 +342,15 @@ def vertex_costs(path: Path, graph: "Graph", inputs: dict[str, str]) -> tuple[np
 
 
 def text_lines(path: Path, content: bytes, *, none: bool = False, labels: bool = False) -> list[tuple[int, str]]:
-    """Return (number, text) of the lines of a file that hold something; ``#`` starts a comment, of labels a line of it.
+    """Return (number, text) of the nonempty lines of a file; ``#`` starts a comment (with labels, only at the start of
+    a line).
 
-    Lines end with LF or CR LF, and with nothing else, in every file that names vertices.
+    In every file that names vertices, lines end with LF or CR LF, and with nothing else.
 
     Raises
     ------
     InputError
-        If it is not UTF-8 text, holds a control character other than tabs, or, without ``none``, holds nothing.
+        If it is not UTF-8 text, has a control character other than a tab, or is empty although ``none`` is false.
     """
     found = []
     for number, raw in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
@@ -369,12 +374,12 @@ def text_lines(path: Path, content: bytes, *, none: bool = False, labels: bool =
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a line: what stands between blanks, tabs and commas."""
+    """Return the words of a line, which blanks, tabs and commas separate."""
     return re.findall(r"[^ \t\r\n,]+", text)
 
 
 def columns_of(path: Path, content: bytes, columns: int, *, none: bool = False) -> list[tuple[int, list[str]]]:
-    """Return (number, words) of the lines that hold something; InputError names a line with more or fewer words."""
+    """Return (number, words) of the nonempty lines; InputError names a line with more or fewer words."""
     found = [(number, words_of(text)) for number, text in text_lines(path, content, none=none)]
     for number, words in found:
         if len(words) != columns:
@@ -383,7 +388,7 @@ def columns_of(path: Path, content: bytes, columns: int, *, none: bool = False) 
 
 
 def vertex_id(word: str, path: Path, line: int) -> int:
-    """Return the vertex id that a word in a line of a file is; raises InputError if it is none."""
+    """Return a word of a line as a vertex id; raises InputError if it is none."""
     if not is_vertex_id(word):
         raise InputError(
             f"{path}, line {line}: {word[:40]!r} is not a vertex id (a whole number from 0 to 2^63 - 1)"
@@ -396,12 +401,12 @@ def vertex_id(word: str, path: Path, line: int) -> int:
 
 
 def read_sources(graph: "Graph", asked: Queries, seed: int, inputs: dict[str, str]) -> "Sources":
-    """Return the queries of one of ``--source``, ``--sources`` and ``--random``; a file's digest joins ``inputs``.
+    """Return the queries of ``--source``, ``--sources`` or ``--random``; the digest of a file is added to ``inputs``.
 
     Raises
     ------
     UsageError
-        If not exactly one is given, a word of ``--source`` is not ``ID`` or ``ID:WEIGHT``.
+        If not exactly one of them is given, or a word of ``--source`` is not ``ID`` or ``ID:WEIGHT``.
     InputError
         If the file is broken or an id is not in the graph.
     """
@@ -448,7 +453,7 @@ def check_sources(path: Path, content: bytes, graph: "Graph") -> None:
 def _starts(
     sets: list[list[tuple[Any, Fraction]]], graph: "Graph", file: Path | None, lines: Sequence[int]
 ) -> list[int]:
-    """Return the internal ids of the vertices that queries start at, those of a file by its lines."""
+    """Return the internal ids of the sources of queries; errors name the line of a file."""
     ids = [vertex for one in sets for vertex, _ in one]
     try:
         if file is None:
@@ -456,12 +461,13 @@ def _starts(
         places = [line for line, one in zip(lines, sets, strict=True) for _ in one]
         return vertices_of(file, places, ids, graph).tolist()
     except InputError as error:
-        # What becomes of commas in a name.
+        # Add advice about names with commas.
         raise (error if graph.labels is None else InputError(f"{error}, {IN_QUOTES}")) from None
 
 
 def _read(path: Path, content: bytes, graph: "Graph") -> tuple[list[int], list[list[tuple[Any, Fraction]]]]:
-    """Return the lines of a file that hold a query, and the queries, one a line or row; ``#`` starts a comment."""
+    """Return the line numbers of the queries in a file, and the queries, one per line or row; ``#`` starts a
+    comment."""
     lines, sets = [], []
     read = text_lines(path, as_text(path, content), labels=graph.labels is not None)
     if (rows := _in_table(path, read, graph)) is not None:
@@ -497,7 +503,8 @@ def _numbered_pairs(text: str) -> list[tuple[Any, Fraction]]:
 
 
 def _labelled_pairs(text: str, labels: "Labels") -> list[tuple[Any, Fraction]]:
-    """Return the pairs of names; without quotes, what is a name as it stands has no weight for all its colons."""
+    """Return the pairs of names. Without quotes, a text that is a name as a whole has no weight, even if it has
+    colons."""
     pairs: list[tuple[Any, Fraction]] = []
     at, more = 0, ","
     while more:

@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
 COLUMN = "vertex"
 NUMBERS = ("cost", "costs", "weight", "weights")
-"""Names of a column with a number for each vertex."""
+"""Possible names of a column with a number for each vertex."""
 _OTHERS = ("source", "target", "member", "campaign", "set", "model")
-"""Columns of tables that list other vertices, too, or several lists of them."""
+"""Columns of tables that also list other vertices, or several lists of vertices."""
 
 
 def as_text(path: Path, content: bytes, needed: str | None = COLUMN) -> bytes:
-    """Return a table of JSON, Parquet or Excel as the same table in CSV, a row a line, and any other file as it is.
+    """Return a table in JSON, Parquet or Excel as CSV, one line per row; return any other file unchanged.
 
-    ``needed`` is a column that it must have.
+    ``needed`` is a required column.
 
     Raises
     ------
     InputError
-        If it is no table.
+        If the file is no table.
     UsageError
-        If it is Parquet or Excel, and what reads it is not installed.
+        If it is Parquet or Excel, and the package that reads it is not installed.
     """
     if content.startswith(b"PK\x03\x04"):
         return _csv(path, _rows(path, content, "Excel", "openpyxl", "excel"), needed)
@@ -44,7 +44,7 @@ def as_text(path: Path, content: bytes, needed: str | None = COLUMN) -> bytes:
 
 
 def _rows(path: Path, content: bytes, kind: str, package: str, extra: str) -> list[dict[str, Any]]:
-    """Return the rows of a file of pandas, of Excel those of the first sheet."""
+    """Return the rows of a Parquet or Excel file, read by pandas; of a workbook those of the first sheet."""
     import pandas as pd
 
     try:
@@ -82,21 +82,21 @@ def _csv(path: Path, rows: Sequence[Mapping[str, Any]], needed: str | None) -> b
 
 
 def column(path: Path, lines: Sequence[tuple[int, str]], labels: "Labels | None") -> list[tuple[int, str]] | None:
-    """Return line and text of each vertex of a table in CSV or TSV, or None if the first line is no header of one.
+    """Return line and text of each vertex of a table in CSV or TSV, or None if the first line is no header of a table.
 
     Parameters
     ----------
     path : Path
         The file, for messages.
     lines : sequence of (int, str)
-        Its lines that hold something, with their numbers.
+        Its nonempty lines, with their numbers.
     labels : Labels or None
         The names of the vertices of the graph, if they have some.
 
     Raises
     ------
     InputError
-        If the first line could be names of vertices as well, other columns name vertices, too, or a line does not fit.
+        If the first line could also be names of vertices, other columns also name vertices, or a line does not fit.
     """
     found = _header(lines[0][1]) if lines else None
     if found is None:
@@ -132,7 +132,7 @@ def with_numbers(
 ) -> list[tuple[int, str, str]] | None:
     """Return line, vertex and number of each row of a table whose header names one of :data:`NUMBERS`, or None.
 
-    A header of two words is none of a table if its first word is a vertex, or if blanks separate the lines below it.
+    A first line of two words is no header of a table if its first word is a vertex, or if blanks separate later lines.
 
     Raises
     ------
@@ -177,7 +177,7 @@ def _parts(text: str, separator: str) -> list[str]:
 
 
 def _header(text: str) -> tuple[str, list[str]] | None:
-    """Return what separates the columns that a line names, and their names; None if it does not name them."""
+    """Return the separator and the names of the columns that a line names; None if it does not name any."""
     for separator in (",", "\t", ";"):
         names = _parts(text, separator)
         if COLUMN in names:

@@ -33,14 +33,14 @@ PARTS = (
     *(f"docs/{page}.md" for page in ("command-line", "python", "artifacts", "numbers")),
     "Snakefile",
 )
-"""Files and folders of the workflow; the Snakefile last, so that a folder that has it has all."""
+"""Files and folders of the workflow. The Snakefile is the last, so a folder that has it has all of them."""
 
-# A wheel carries them inside the package; a checkout has them at its root.
+# They are inside the package in a wheel, and at the root of a checkout.
 _PACKAGE = Path(__file__).resolve().parents[2]
 _CARRIED = {"data": _PACKAGE / "datasets/data"}
 REPOSITORY = "https://github.com/gpukit/gpukit/blob/main/"
 MADE = ".gpukit-workflow.json"
-"""The file that says what was written into a folder: the version, and the SHA-256 of each file by its path."""
+"""The file that records what was written into a folder: the version, and the SHA-256 of each file by path."""
 
 README = """# The workflow of gpukit
 
@@ -56,14 +56,14 @@ graphs:
 Then `snakemake --cores all --configfile mine.yaml` writes results/report.html. Every option is in
 [docs/configuration.md](docs/configuration.md), and [docs/workflow.md](docs/workflow.md) says more.
 """
-"""The first page of a folder with the workflow."""
+"""The README of a folder with the workflow."""
 
 app = group("The Snakemake workflow, in a folder of your own.")
 
 
 @app.callback()
 def _group() -> None:
-    """Without it a group of one command would be that command."""
+    """Without this callback Typer would turn a group of one command into that command."""
 
 
 @app.command("init")
@@ -102,7 +102,7 @@ def write_workflow(folder: Path) -> int:
     Raises
     ------
     UsageError
-        If there is something in it.
+        If the folder is not empty.
     InputError
         If it cannot be written, or the installation lacks a part.
     """
@@ -120,14 +120,14 @@ def write_workflow(folder: Path) -> int:
 
 
 def update_workflow(folder: Path) -> tuple[int, list[str]]:
-    """Bring a folder with the workflow of another version to this one.
+    """Update a folder with the workflow of another version to this version.
 
     Returns
     -------
     int
-        How many files were renewed, or taken away since this version has none.
+        Number of files that were replaced, or removed because this version does not have them.
     list of str
-        Files that somebody had changed: they are beside the new ones, as ``NAME.before``.
+        Files that somebody had changed; they are kept next to the new ones as ``NAME.before``.
 
     Raises
     ------
@@ -164,7 +164,7 @@ def update_workflow(folder: Path) -> tuple[int, list[str]]:
 
 
 def _write(folder: Path) -> int:
-    """Write the parts of the workflow into a folder, and what they are; return how many files there are."""
+    """Write the parts of the workflow and the record of them into a folder; return the number of files."""
     files = sum(_copy(source_of(part), folder / part) for part in PARTS)
     for environment in (folder / "envs").glob("*.yaml"):
         _add_package(environment)
@@ -180,7 +180,7 @@ def _write(folder: Path) -> int:
 
 
 def _leave(link: re.Match[str], pages: set[str]) -> str:
-    """Return a link of a page of docs/, the whole address if it leads to what the folder does not have."""
+    """Return a link of a page of docs/; the full address if the folder does not have its target."""
     target = posixpath.normpath(posixpath.join("docs", link[1]))
     return link[0] if link[1] in pages else f"]({REPOSITORY}{target}"
 
@@ -191,12 +191,12 @@ def _digest(path: Path) -> str | None:
 
 
 def source_of(part: str) -> Path:
-    """Return where the installation has a part of the workflow.
+    """Return the path of a part of the workflow in the installation.
 
     Raises
     ------
     InputError
-        If it is nowhere.
+        If it is missing.
     """
     for place in (_CARRIED.get(part, _PACKAGE / "cli/carried" / part), _PACKAGE.parent / part):
         if place.exists():
@@ -205,7 +205,7 @@ def source_of(part: str) -> Path:
 
 
 def _copy(source: Path, target: Path) -> int:
-    """Copy a file, or all in a folder, with the permissions of new files; return how many there were."""
+    """Copy a file, or all files of a folder, with the permissions of new files; return their number."""
     if source.is_dir():
         return sum(_copy(one, target / one.name) for one in sorted(source.iterdir()) if one.name != "__pycache__")
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -214,6 +214,6 @@ def _copy(source: Path, target: Path) -> int:
 
 
 def _add_package(environment: Path) -> None:
-    """Let a conda environment install gpukit, which jobs of a checkout have from there."""
+    """Make a conda environment install gpukit; in a checkout, jobs take gpukit from the checkout."""
     with environment.open("a", encoding="utf-8") as stream:
         stream.write(f"      - gpukit=={__version__}\n")

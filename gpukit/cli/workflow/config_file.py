@@ -16,13 +16,13 @@ from gpukit.errors import InputError
 
 MAX_BYTES = 4 << 20
 MAX_DEPTH = 20
-"""Sections within sections; the deepest value of the schema is the eighth."""
+"""Most nested sections; the schema has 8 levels."""
 MAX_VALUES = 200_000
-"""Values of a configuration when aliases are written out."""
+"""Most values of a configuration after aliases are expanded."""
 
 
 def refuse_files(command_line: Sequence[str]) -> None:
-    """End the process with one line if a file of ``--configfile`` cannot serve.
+    """End the process with one line if a file of ``--configfile`` is unusable.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def refuse_files(command_line: Sequence[str]) -> None:
 
 
 def named_files(command_line: Sequence[str]) -> Iterator[Path]:
-    """Yield the files behind ``--configfile``, which takes several words."""
+    """Yield the files after ``--configfile``, which takes several words."""
     within = False
     for word in command_line:
         option, _, value = word.partition("=")
@@ -57,12 +57,12 @@ def named_files(command_line: Sequence[str]) -> Iterator[Path]:
 def check_file(path: Path) -> None:
     """Check that a configuration file is plain data of bounded size, without repeated keys.
 
-    What is no regular file, such as a pipe, can be read only once, and is left to Snakemake.
+    A file that is not regular, such as a pipe, can be read only once, so only Snakemake reads it.
 
     Raises
     ------
     InputError
-        If it is not, or cannot be read.
+        If it is not so, or the file cannot be read.
     """
     if path.exists() and not (path.is_file() or path.is_dir()):
         return
@@ -79,19 +79,19 @@ def check_file(path: Path) -> None:
             check_size(json.loads(text, object_pairs_hook=_once))
         except _Refused:
             raise
-        except ValueError:  # YAML then, as Snakemake has it
+        except ValueError:  # read as YAML, like Snakemake does
             _check_nodes(yaml.compose(text, Loader=yaml.SafeLoader))
-            yaml.load(text, Loader=yaml.FullLoader)  # bounded by now
+            yaml.load(text, Loader=yaml.FullLoader)  # it is bounded, as checked above
     except _Refused as error:
         raise InputError(f"{path}: {error}") from None
     except RecursionError:
         raise InputError(f"{path}: {_TOO_DEEP}") from None
-    except (yaml.YAMLError, ValueError, TypeError) as error:  # the last two of dates and numbers that cannot be
+    except (yaml.YAMLError, ValueError, TypeError) as error:  # the last two come from impossible dates and numbers
         raise InputError(f"{path} is no YAML: {' '.join(str(error).split())[:300]}") from None
 
 
 class _Refused(InputError):
-    """What is wrong with a document; its message completes a line."""
+    """An error in a document; its message is the end of a line."""
 
 
 _TOO_DEEP = _Refused(f"sections go deeper than {MAX_DEPTH} levels; none has as many")
@@ -99,12 +99,12 @@ _TOO_MANY = _Refused(f"there are more than {MAX_VALUES} values, aliases written 
 
 
 def check_size(value: Any) -> None:
-    """Check how deep sections and lists lie in each other, how many values there are, and that keys are text.
+    """Check the depth of sections and lists, the number of values, and that keys are texts.
 
     Raises
     ------
     InputError
-        If a limit is passed, or a key is a number, a date, or nothing.
+        If a limit is exceeded, or a key is a number, a date, or empty.
     """
     level = [value]
     for _ in range(MAX_DEPTH):
@@ -132,12 +132,12 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _check_nodes(document: yaml.Node | None) -> None:
-    """Check a document before anything is made of it: depth, values with aliases written out, keys and tags.
+    """Check a document before it is converted: depth, number of values after expansion of aliases, keys and tags.
 
     Raises
     ------
     InputError
-        If a limit is passed, a key stands twice, or something more than data is asked for.
+        If a limit is exceeded, a key is repeated, or a tag requests more than data.
     """
     level = [] if document is None else [document]
     for depth in range(MAX_DEPTH):

@@ -17,14 +17,15 @@ if TYPE_CHECKING:
     from gpukit.graph.read.edgelist import EdgeList
 
 LOOKED_THROUGH = 64 << 20
-"""Bytes of an edge list that is read to its end before any rule, about a second; of a longer one the start is."""
+"""Most bytes of an edge list that is read completely before any rule runs (about a second); of a longer one only the
+start is read."""
 OWN_OPTIONS = {"out", "as_json", "verbose", "help", "force"}
-"""Parameters of commands that the workflow itself gives; so are those of :data:`GENERATE_OPTIONS` when it generates."""
+"""Parameters of commands that only the workflow sets; for ``generate`` also those of :data:`GENERATE_OPTIONS`."""
 GENERATE_OPTIONS = OWN_OPTIONS | {"weights", "seed", "threads"}
 
 
 def take_real(entry: dict[str, Any], *, wanted: bool) -> None:
-    """Fetch the data set that a graph stands in for, if that is wanted and it can be had."""
+    """Fetch the data set that a graph stands in for, if this is requested and the data set is available."""
     if not entry["real"]:
         return
     if not (entry["generate"] or entry["fetch"] == entry["real"]):
@@ -34,7 +35,7 @@ def take_real(entry: dict[str, Any], *, wanted: bool) -> None:
 
 
 def lacking(entry: Mapping[str, Any]) -> str:
-    """Return why the data set that a graph stands in for cannot be had, or nothing.
+    """Return why the data set that a graph stands in for is not available; an empty text if it is.
 
     Raises
     ------
@@ -51,7 +52,7 @@ def lacking(entry: Mapping[str, Any]) -> str:
 
 
 def check_origin(entry: dict[str, Any], places: Sequence[Path]) -> None:
-    """Check where a graph comes from, and its edge probabilities."""
+    """Check the source of a graph, and its edge probabilities."""
     if sum(map(bool, (entry["edges"], entry["generate"], entry["fetch"]))) != 1:
         raise InputError("each graph needs one of edges, generate and fetch")
     weights = entry["weights"]
@@ -89,7 +90,7 @@ def check_origin(entry: dict[str, Any], places: Sequence[Path]) -> None:
 
 
 def check_file(edges: str, found: Path | None, what: str = "edge list") -> None:
-    """Check that a file was found, and that Snakemake and the commands take its name for a file's."""
+    """Check that a file was found, and that Snakemake and the commands read its name as the name of a file."""
     name = "edges" if what == "edge list" else "it"
     if found is None:
         if re.match("https?://", edges):
@@ -107,7 +108,7 @@ def check_file(edges: str, found: Path | None, what: str = "edge list") -> None:
 
 
 def take_directions(entry: dict[str, Any], asked: bool | None) -> None:
-    """Let the catalogue say whether edges of what is fetched go both ways; refuse a configuration that denies it."""
+    """Take from the catalogue whether a fetched graph is undirected; refuse a configuration that contradicts it."""
     if not entry["fetch"]:
         return
     from gpukit.datasets.catalogue import find_dataset
@@ -121,7 +122,7 @@ def take_directions(entry: dict[str, Any], asked: bool | None) -> None:
 
 
 def check_generator(text: str) -> int:
-    """Check the model and options of a generated graph; return how many vertices it has."""
+    """Check the model and options of a generated graph; return its number of vertices."""
     options = command_options("generate", ["graph", "generate"], words(text, "generate"))
     for name in GENERATE_OPTIONS & options.keys():
         raise InputError(f"generate: {name} is the workflow's to say; leave it out")
@@ -134,7 +135,7 @@ def check_generator(text: str) -> int:
 
 
 def check_weights(entry: dict[str, Any], config: dict[str, Any], places: Sequence[Path]) -> None:
-    """Check that a graph has probabilities, where a system needs them, and that these suit the model."""
+    """Check that a graph has probabilities if a system needs them, and that these suit the model."""
     systems = [config["paper"]] if config["paper"] else entry["systems"]
     spread = [system for system in systems if system in ("gim", "imgpu", "merit")]
     if entry["weights"] == "none" and spread:
@@ -151,16 +152,18 @@ def check_weights(entry: dict[str, Any], config: dict[str, Any], places: Sequenc
 
 
 def _no_weights(entry: Mapping[str, Any]) -> str:
-    """Return the setting by which probabilities are no weights of edges, for a message; nothing if they are."""
+    """Return the setting that makes probabilities no weights of edges, for a message; an empty text if they are
+    weights."""
     if entry["scale"] == "in-sum":
         return "scale is in-sum"
     return "" if entry["weights"].startswith(("file", "trivalency", "uniform")) else f"weights is {entry['weights']}"
 
 
 def _check_probabilities(entry: dict[str, Any], config: dict[str, Any], places: Sequence[Path]) -> None:
-    """Check by an edge list itself that it has probabilities, and that these suit the linear threshold model.
+    """Check in an edge list itself that it has probabilities, and that these suit the linear threshold model.
 
-    Its start tells the first; the second needs all of it, and is left to the rules where it is long.
+    The start of the list is enough for the first check. The second needs the whole list; for a long list the rules do
+    it.
     """
     weights, systems = entry["weights"], [config["paper"]] if config["paper"] else entry["systems"]
     threshold = "lt" in entry["models"] and weights not in ("wc", "none") and entry["scale"] != "in-sum"
@@ -197,7 +200,8 @@ def _check_probabilities(entry: dict[str, Any], config: dict[str, Any], places: 
 
 
 def vertices_in(entry: dict[str, Any], needed: int, places: Sequence[Path]) -> int | None:
-    """Return the most vertices that a graph can have, or None where it has ``needed``, or nothing is known yet."""
+    """Return an upper bound on the number of vertices of a graph; None if it has ``needed``, or nothing is known
+    yet."""
     if entry["generate"]:
         return check_generator(entry["generate"])
     if entry["fetch"]:
@@ -219,17 +223,17 @@ def _highest(entry: Mapping[str, Any]) -> float:
 
 
 def _text(entry: Mapping[str, Any]) -> Text:
-    """Return what an entry of ``graphs`` says of its file."""
+    """Return the options in an entry of ``graphs`` about its file."""
     return Text(**{name: entry[name] for name in declared(Text) if name in entry})
 
 
 def find_edges(entry: Mapping[str, Any], places: Sequence[Path]) -> Path | None:
-    """Return where the edge list of a graph is, or None where none of these folders has it."""
+    """Return the path of the edge list of a graph; None if none of these folders has it."""
     return find_file(entry["edges"], places)
 
 
 def find_file(name: str, places: Sequence[Path]) -> Path | None:
-    """Return where a file is, or None where none of these folders has it; of an address its copy on this machine."""
+    """Return the path of a file, for an address that of its copy here; None if none of these folders has it."""
     if address_of(name) is not None:
         copy = Path(local(name))
         return copy if copy.is_file() else None
@@ -237,12 +241,12 @@ def find_file(name: str, places: Sequence[Path]) -> Path | None:
 
 
 def _listed(path: Path, needed: int, entry: Mapping[str, Any]) -> int | None:
-    """Return how many vertices an edge list has, or None where it has at least ``needed``: then its start tells.
+    """Return the number of vertices of an edge list; None if it has at least ``needed``, which its start may show.
 
     Raises
     ------
     InputError
-        If it cannot be read as one.
+        If the file cannot be read as an edge list.
     """
     import numpy as np
 
@@ -271,7 +275,7 @@ def read_listed(path: Path, entry: Mapping[str, Any], limit: int | None = None) 
     return read_edges(path, _highest(entry), options=read_options(_text(entry)), limit=limit)
 
 
-@cache  # to read the catalogue takes longer than all other checks
+@cache  # reading the catalogue takes longer than all other checks
 def _shipped() -> dict[str, int]:
     """Return the vertices of the graphs that ship with gpukit, by the path of the edge list."""
     from gpukit.datasets.catalogue import load_catalogue
@@ -280,12 +284,12 @@ def _shipped() -> dict[str, int]:
 
 
 def words(text: str, key: str) -> list[str]:
-    """Return the words of a command as a shell would split them, and none of what a shell would do with them.
+    """Return the words of a command, split as by a shell, but without any expansion.
 
     Raises
     ------
     InputError
-        If quotes are left open, or there are control characters.
+        If quotes are not closed, or there are control characters.
     """
     if not text.isprintable():
         raise InputError(f"{key}: {text[:80]!r} has control characters; one line of words is needed")

@@ -1,4 +1,5 @@
-"""Vertices that a configuration names, by itself or in files, looked up in the edge lists before any rule."""
+"""Vertices that a configuration names, directly or in files; they are looked up in the edge lists before any rule
+runs."""
 
 import csv
 import io
@@ -15,15 +16,16 @@ if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
 
 MOST_GENERATED = 1 << 24
-"""Vertices of a generated graph that are looked up; costs of more take too much memory here."""
+"""Most vertices of a generated graph in which vertices are looked up; costs of more would take too much memory."""
 
 Check = Callable[["Graph"], object]
 
 
 def wrong_vertices(entry: dict[str, Any], config: Mapping[str, Any], places: Sequence[Path]) -> Iterator[str]:
-    """Yield what is wrong with the vertices that are named for a graph: the key, and what its command would say.
+    """Yield the errors in the vertices that are named for a graph: the key, and the message of its command.
 
-    Nothing is looked up in an edge list of more than :data:`~.config_graphs.LOOKED_THROUGH` bytes, or that is fetched.
+    Vertices are not looked up in fetched graphs and in edge lists of more than :data:`~.config_graphs.LOOKED_THROUGH`
+    bytes.
     """
     checks = dict(_checks(entry["systems"], config, places))
     graph = _vertices_of(entry, places) if checks else None
@@ -39,7 +41,7 @@ def wrong_vertices(entry: dict[str, Any], config: Mapping[str, Any], places: Seq
 
 
 def _checks(systems: Sequence[str], config: Mapping[str, Any], places: Sequence[Path]) -> Iterator[tuple[str, Check]]:
-    """Yield the keys that name vertices for a graph with these systems, and what checks their values."""
+    """Yield the keys that name vertices for a graph with these systems, and the function that checks their values."""
     from gpukit.cli.vertices import read
 
     def file(value: str) -> Path:
@@ -68,7 +70,7 @@ def _checks(systems: Sequence[str], config: Mapping[str, Any], places: Sequence[
 
 
 def _check_seeds(path: Path, graph: "Graph") -> None:
-    """Check a text of seeds; an artifact says itself which graph it is of."""
+    """Check a text of seeds; an artifact states its graph itself."""
     from gpukit.cli.vertices.read import listed_vertices
 
     content = path.read_bytes()
@@ -77,7 +79,7 @@ def _check_seeds(path: Path, graph: "Graph") -> None:
 
 
 def _vertices_of(entry: dict[str, Any], places: Sequence[Path]) -> "Graph | None":
-    """Return the vertices of a graph, without its edges; None where they are not looked up."""
+    """Return the vertices of a graph, without its edges; None if vertices are not looked up in it."""
     import numpy as np
 
     from gpukit.graph.csr import Graph
@@ -101,7 +103,7 @@ def _vertices_of(entry: dict[str, Any], places: Sequence[Path]) -> "Graph | None
 
 
 def vertices_of(value: Any) -> str:
-    """Return vertices of a configuration, one, a list, or a text as on the command line, as options take them."""
+    """Return vertices of a configuration (one, a list, or a text as on the command line) in the syntax of options."""
     if not isinstance(value, list):
         return str(value)
     text = io.StringIO()

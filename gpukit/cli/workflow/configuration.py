@@ -37,14 +37,14 @@ FRESH_WORLDS = 2**47
 SAMPLES = 2**48
 PARAMS: dict[str, Any] = {"graphs": graph.Text, "gim": gim.Params, "imgpu": imgpu.Params, "kpar": kpar.Params}
 PARAMS |= {"merit": merit.Params, "diversity": diversity.Params}
-"""The declared parameters that sections of a configuration have, and entries of ``graphs``."""
+"""The declared parameters of the sections of a configuration, and of the entries of ``graphs``."""
 ERRORS_SHOWN = 20
 SIZES = ("gim.k", "evaluate.prefixes", "kpar.k", "merit.eta", "merit.batch", "diversity.t")
-"""Keys that fit the graphs where they are not given."""
+"""Keys whose default values depend on the graphs."""
 PASSED = "GPUKIT_SIZES"
-"""The variable that passes them to jobs on other machines; the Snakefile names it to Snakemake."""
+"""The variable that passes their values to jobs on other machines; the Snakefile declares it to Snakemake."""
 ENOUGH = 1000
-"""Vertices of a graph for which all sizes are the usual ones."""
+"""From this number of vertices on, all sizes have their usual values."""
 
 
 @facing("workflow")
@@ -55,7 +55,7 @@ def check_configuration(
     places: Sequence[Path] = (),
     sizes: Mapping[str, Any] | None = None,
 ) -> None:
-    """Check a configuration, and fill in the defaults of its schema, and sizes that fit the graphs.
+    """Check a configuration, and fill in the defaults of its schema and the sizes that fit the graphs.
 
     Parameters
     ----------
@@ -64,21 +64,21 @@ def check_configuration(
     schema : Path
         Its JSON schema.
     files : sequence of paths
-        What it was read from; looked at for what reading hides.
+        The files that it was read from; they are checked for errors that reading hides.
     places : sequence of paths
-        Folders in which edge lists are looked for; none: they are not.
+        Folders in which edge lists are searched; if empty, they are not searched.
     sizes : mapping, optional
-        The sizes that fit, as :func:`sizes_of` returned them where the files were looked at.
+        The sizes that fit, as :func:`sizes_of` returned them on a machine that has the files.
 
     Raises
     ------
     InputError
-        A line for each thing that is wrong: the key, what was found, what is allowed.
+        With one line per error: the key, the value, and the allowed values.
     """
     for path in files:
         check_source(Path(path))
     check_size(config)
-    written = copy.deepcopy(config)  # the schema fills in defaults, which hide what was left out
+    written = copy.deepcopy(config)  # the schema fills in defaults, which hides which keys were left out
     found = _Faults()
     _check_schema(config, schema, found)
     found.end()
@@ -107,9 +107,9 @@ def check_configuration(
             take_directions(entry, asked[number].get("undirected"))
             check_weights(entry, config, places)
             if not paper and sizes is None:
-                vertices_in(entry, ENOUGH, places)  # that the file can be read
+                vertices_in(entry, ENOUGH, places)  # checks that the file can be read
             sound.append((f"{where}[{number}] ({entry['name']}): ", entry))
-    # What is wrong with one graph hides nothing of the others.
+    # An error in one graph does not hide errors in other graphs.
     _fit_sizes(config, [entry for _, entry in sound], places, sizes)
     _check_numbers(config, found)
     for place, entry in sound:
@@ -121,14 +121,14 @@ def check_configuration(
 
 
 class _Faults:
-    """What is wrong with a configuration: a line each."""
+    """The errors in a configuration, one line each."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
 
     @contextmanager
     def at(self, where: str = "") -> Iterator[None]:
-        """Note what the ``with`` body refuses, with the place that it refuses; a line behind it is not run."""
+        """Record the error that the ``with`` body raises, with its place; the rest of the body does not run."""
         try:
             yield
         except GpukitError as error:
@@ -144,7 +144,7 @@ class _Faults:
 
 def _check_schema(config: dict[str, Any], schema: Path, found: _Faults) -> None:
     """Check a configuration against the schema as written: whole numbers are integers, patterns fit from end to end."""
-    import jsonschema  # comes with Snakemake
+    import jsonschema  # Snakemake installs it
 
     base = jsonschema.Draft202012Validator
 
@@ -167,7 +167,7 @@ def _check_schema(config: dict[str, Any], schema: Path, found: _Faults) -> None:
     )
     whole = json.loads(schema.read_text(encoding="utf-8"))
     for section, field in whole["properties"].items():
-        if "$ref" in field:  # a module of another workflow may say nothing of it
+        if "$ref" in field:  # a module of another workflow may leave it out
             config.setdefault(section, {})
     kind = jsonschema.validators.extend(base, {"properties": properties, "pattern": pattern}, type_checker=types)
     for error in kind(whole).iter_errors(config):
@@ -180,7 +180,7 @@ def _check_schema(config: dict[str, Any], schema: Path, found: _Faults) -> None:
 
 
 def _unknown(section: dict[str, Any], known: dict[str, Any]) -> str:
-    """Say which key of a section is none, which is nearest to it, and which there are."""
+    """Return the message about an unknown key of a section, with the most similar key and all known keys."""
     name = next(key for key in section if key not in known)
     near = difflib.get_close_matches(name, known, 1)
     nearest = f"did you mean {near[0]}? " if near else ""
@@ -188,7 +188,7 @@ def _unknown(section: dict[str, Any], known: dict[str, Any]) -> str:
 
 
 def _check_questions(config: dict[str, Any], places: Sequence[Path], found: _Faults) -> None:
-    """Check what names vertices, what they count for and cost, and seeds to judge: files are there, names are free."""
+    """Check the keys about vertices, weights, costs and seeds: files exist, and names of seed sets are not taken."""
     from gpukit.report.style import SIMULATORS
 
     asked = config["gim"]
@@ -214,7 +214,7 @@ def _check_questions(config: dict[str, Any], places: Sequence[Path], found: _Fau
 
 
 def _check_file(name: str, places: Sequence[Path]) -> None:
-    """Check that a file is there, where files are looked for, and that Snakemake takes its name for a file's."""
+    """Check that a file exists, if files are searched, and that Snakemake reads its name as the name of a file."""
     if places:
         check_file(name, find_file(name, places), "file")
 
@@ -240,7 +240,7 @@ def _check_numbers(config: dict[str, Any], found: _Faults) -> None:
 def _fit_sizes(
     config: dict[str, Any], graphs: Sequence[dict[str, Any]], places: Sequence[Path], known: Mapping[str, Any] | None
 ) -> None:
-    """Fill in the sizes that a configuration leaves out: the usual ones, or less where a graph is small."""
+    """Fill in the sizes that a configuration leaves out: the usual ones, or smaller ones for a small graph."""
     if known is None:
         known = _fitting(config, [] if config["paper"] else graphs, places)
     for key, size in known.items():
@@ -254,19 +254,19 @@ def _fit_sizes(
 
 
 def passed_sizes(config: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the sizes that were passed to this job of another machine, by the folder of results; None if none were."""
+    """Return the sizes that another machine passed to this job, by the folder of results; None if there are none."""
     found: dict[str, Any] | None = json.loads(os.environ.get(PASSED, "{}")).get(config.get("results", "results"))
     return found
 
 
 def pass_sizes(config: Mapping[str, Any]) -> None:
-    """Pass the sizes of a checked configuration to jobs on other machines, by a variable of the environment."""
+    """Pass the sizes of a checked configuration to jobs on other machines, in an environment variable."""
     before = json.loads(os.environ.get(PASSED, "{}"))
     os.environ[PASSED] = json.dumps(before | {config["results"]: sizes_of(config)})
 
 
 def sizes_of(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the sizes of a checked configuration, for a machine that cannot look at the graphs."""
+    """Return the sizes of a checked configuration, for a machine that cannot read the graphs."""
     return {key: config[key.partition(".")[0]][key.partition(".")[2]] for key in SIZES}
 
 
@@ -292,7 +292,7 @@ def _fitting(config: Mapping[str, Any], graphs: Sequence[dict[str, Any]], places
 
 
 def _listed_seeds(config: Mapping[str, Any], places: Sequence[Path]) -> list[int]:
-    """Return how many seeds the files of ``seeds`` list, as far as they are texts: what gIM is to be compared at."""
+    """Return the numbers of seeds in the files of ``seeds`` that are texts; gIM is also evaluated at these numbers."""
     paths = [find_file(name, places) for name in config["seeds"].values()]
     texts = [path.read_bytes() for path in paths if path is not None]
     lines = [text.decode("utf-8", "replace").splitlines() for text in texts if not text.startswith(b"\x89HDF")]
@@ -300,7 +300,7 @@ def _listed_seeds(config: Mapping[str, Any], places: Sequence[Path]) -> list[int
 
 
 def _check_fit(entry: dict[str, Any], config: dict[str, Any], places: Sequence[Path]) -> None:
-    """Check that a graph has as many vertices as are asked for."""
+    """Check that a graph has as many vertices as are requested."""
     paper = config["paper"]
     wanted = {
         "gim": {"gim.k": config["gim"]["k"] if config["gim"]["budget"] is None or config["baselines"] else 1},
@@ -309,7 +309,7 @@ def _check_fit(entry: dict[str, Any], config: dict[str, Any], places: Sequence[P
         "merit": {"merit.eta": max(config["merit"]["eta"]), "merit.batch": config["merit"]["batch"]},
         "diversity": {"diversity.t": config["diversity"]["t"]},
     }
-    if paper:  # other papers are rebuilt by commands of their own
+    if paper:  # other papers are rebuilt by separate commands
         runs = {f"experiments.{name}.k": max(one["k"]) for name, one in config["experiments"].items()}
         wanted = {"kpar": wanted["kpar"], "gim": runs}
     systems = [paper] if paper else entry["systems"]
@@ -322,7 +322,7 @@ def _check_fit(entry: dict[str, Any], config: dict[str, Any], places: Sequence[P
 
 
 def options_of(config: Mapping[str, Any], section: str, *only: str) -> list[str]:
-    """Return the options by which a command is told the parameters of a section, all that are declared or some.
+    """Return the command-line options for the parameters of a section: for all declared parameters, or for some.
 
     Parameters
     ----------
@@ -331,7 +331,7 @@ def options_of(config: Mapping[str, Any], section: str, *only: str) -> list[str]
     section : str
         A key of :data:`PARAMS`.
     only : str
-        Names of parameters; none: all.
+        Names of parameters; all if empty.
     """
     from gpukit.cli.options import words_of
 

@@ -26,7 +26,7 @@ _log = logging.getLogger("gpukit")
 
 NEEDED = ("snakemake", "jinja2", "matplotlib")
 PATIENCE_S = 2
-"""Time that jobs have to end by themselves after an interrupt; after 3 s the command itself ends (`interrupts`)."""
+"""Seconds that jobs have to end by themselves after an interrupt; after 3 s the command itself ends (`interrupts`)."""
 _STEPS = re.compile(r"(\d+) of \d+ steps \(.*\) done")
 
 
@@ -69,19 +69,19 @@ def demo(
 
 
 def _differs(folder: Path, part: str) -> bool:
-    """Return whether a file of a workflow is not the one of this version."""
+    """Return whether a file of a workflow differs from that of this version."""
     return not (folder / part).is_file() or (folder / part).read_bytes() != source_of(part).read_bytes()
 
 
 def run_snakemake(folder: Path, words: list[str]) -> int:
-    """Run the workflow in a folder, which says on the screen what is done; return how many jobs were.
+    """Run the workflow in a folder, with its progress on the screen; return the number of finished jobs.
 
-    All that Snakemake says goes into ``demo.log``.
+    The output of Snakemake goes into ``demo.log``.
 
     Raises
     ------
     InputError
-        If it fails, with the first line that says why.
+        If the workflow fails, with the first line that gives the reason.
     """
     command = [sys.executable, "-m", "snakemake", "--logger", "gpukit", *words]
     before = set(_logs(folder))
@@ -107,12 +107,13 @@ def run_snakemake(folder: Path, words: list[str]) -> int:
 
 
 def _logs(folder: Path) -> list[Path]:
-    """Return what Snakemake wrote of its runs in a folder."""
+    """Return the logs of Snakemake's runs in a folder."""
     return list((folder / ".snakemake/log").glob("*.log"))
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End Snakemake and all its jobs, for which it would wait; SIGINT is ignored by what a shell started aside."""
+    """End Snakemake and all its jobs, for which it would wait. (Programs that a shell started in the background ignore
+    SIGINT.)"""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):
             os.killpg(process.pid, number)
@@ -121,7 +122,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _first_error(lines: Sequence[str]) -> str:
-    """Return the first line that tells of an error, or the last line."""
+    """Return the first line that reports an error, or the last line."""
     every = [" ".join(line.split()) for line in lines if line.strip()]
     return next(
         (line for line in every if re.search(r"(?i)\berror\b", line)),

@@ -7,37 +7,38 @@ from typing import Any, NamedTuple
 from gpukit.cli.workflow.config_graphs import command_options, find_edges, words
 
 LINE_BYTES = {".gz": 3, "": 4}
-"""The fewest bytes of a line of an edge list, by the end of its name; packed ones have less."""
+"""The least bytes per line of an edge list, by the suffix of its name; compressed files have fewer."""
 
 
 class Size(NamedTuple):
-    """Vertices, and edges in one direction each: an undirected edge is two."""
+    """Vertices, and directed edges: an undirected edge counts twice."""
 
     vertices: int
     edges: int
 
     @property
     def graph_mb(self) -> int:
-        """MB of a graph in memory with its in-edges and sampling tables, and of its file: 24 B a vertex, 16 an edge."""
+        """MB of a graph in memory with in-edges and sampling tables, and of its file: 24 bytes per vertex, 16 per
+        edge."""
         return (24 * self.vertices + 16 * self.edges) // 10**6
 
     @property
     def build_mb(self) -> int:
-        """MB that it takes to build a graph beside its edge list."""
+        """MB needed to build a graph in addition to its edge list."""
         from gpukit.graph.memory import UNEQUAL_BYTES, VERTEX_BYTES
 
         return (VERTEX_BYTES * self.vertices + UNEQUAL_BYTES * self.edges) // 10**6
 
 
 def size_of(entry: Mapping[str, Any], places: Sequence[Path]) -> Size:
-    """Return the size of a graph: by its generator or the catalogue, of another edge list at most what its bytes allow.
+    """Return the size of a graph from its generator or the catalogue, or else an upper bound from its bytes.
 
     Parameters
     ----------
     entry : mapping
         A checked entry of ``graphs``.
     places : sequence of Path
-        Folders in which its edge list is looked for; one that is not there counts as nothing.
+        Folders in which its edge list is searched; a missing list has size 0.
     """
     if entry["generate"]:
         return _generated(entry["generate"])

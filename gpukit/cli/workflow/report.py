@@ -48,7 +48,7 @@ DegreesOption = Annotated[
 
 @dataclass(frozen=True)
 class Page:
-    """What a page shows, and where it is written."""
+    """Options of a page: its content and its file."""
 
     table: TablesOption
     figure: Annotated[list[str], option("--figure NAME=FILE", "A figure, as spread/GRAPH/MODEL; repeat it.")]
@@ -77,12 +77,12 @@ def table(
 def collect(
     run: Run, kind: str, records: list[str], out: str, graph: list[str] | None, kinds: tables.Kinds = tables.KINDS
 ) -> None:
-    """Write the table of one of some kinds."""
+    """Write a table; ``kinds`` are the possible kinds."""
     files = [(path, path) for path in records] if kind == "artifacts" else labelled(records)
     if graph and kind != "seeds":
         raise UsageError(f"--graph is for the table of seeds, not of {kind}; leave it out")
     rows = tables.make_table(kind, files, kinds)
-    if graph:  # reading one brings NumPy and h5py, which no other table of records needs
+    if graph:  # reading an artifact imports NumPy and h5py, which other tables do not need
         gim.add_degrees(rows, dict(labelled(graph)))
     tables.write_table(kind, rows, out, kinds)
     run.finish()
@@ -103,7 +103,7 @@ def plot_spread(
 
 
 def _plots_whole(name: str, file: str, kind: str, draw: Callable[..., None], text: str) -> None:
-    """Add a command that draws all of a table of a kind; ``text`` is its help."""
+    """Add a command that draws a whole table of a kind; ``text`` is its help."""
 
     @plot.command(name, help=text)
     @with_run(writes="svg")
@@ -139,7 +139,7 @@ def plot_merit(
     model: Annotated[str, option("--model", "The diffusion model to draw: ic or lt.")],
     out: OutOption,
 ) -> None:
-    """Draw cost or time of campaigns against η with the range over worlds, or where the time went."""
+    """Draw cost or time of campaigns against η, with the range over worlds, or the time by phase."""
     merit.plot(tables.read_table("merit-campaigns", table), graph, model, view, out)
     run.finish()
 
@@ -224,7 +224,7 @@ def page(run: Run, asked: Page) -> None:
 
 
 def show(run: Run, asked: Page, write_page: Callable[..., None], kinds: tables.Kinds = tables.KINDS) -> None:
-    """Write a page of tables of some kinds."""
+    """Write a page of tables; ``kinds`` are the possible kinds."""
     try:
         shown = None if asked.configuration is None else dict(json.loads(asked.configuration))
     except (ValueError, TypeError, RecursionError):

@@ -1,4 +1,4 @@
-"""Run the commands of a longer task in a folder, one after another; current outputs are kept."""
+"""Run the commands of a longer task in a folder, one after another; outputs that are up to date are kept."""
 
 import hashlib
 import json
@@ -20,34 +20,34 @@ from gpukit.files import write_text
 _log = logging.getLogger("gpukit")
 
 STATE = "steps.json"
-"""Says what each file was made of; it lies among the files that commands write."""
+"""The file that records what each output was made from; it is in the folder of the outputs."""
 
 
 class Steps:
-    """The steps of a piece of work. A file is current while what it was made of is the same: command, inputs, version.
+    """The steps of a task. An output is up to date as long as its command, its inputs and the version are unchanged.
 
     Parameters
     ----------
     folder : Path
-        A new one, an empty one, or one with such work in it.
+        A new folder, an empty one, or one with an earlier run of the task.
     run : Run
-        Says where commands run, and takes their times.
+        Provides the device options of the commands, and records their times.
     count : int
-        How many steps are told of.
+        Number of steps, for the log.
 
     Attributes
     ----------
     files : Path
-        The folder of what commands write, inside ``folder``.
+        The folder of the outputs, inside ``folder``.
     lines : list of str
-        The commands, as a person would give them.
+        The commands, as a user would type them.
     made, kept : list of str
-        What was made now, and what was there.
+        The outputs that were made, and those that were kept.
 
     Raises
     ------
     UsageError
-        If the folder holds something else.
+        If the folder has other files.
     """
 
     def __init__(self, folder: Path, run: Run, count: int) -> None:
@@ -67,20 +67,20 @@ class Steps:
     def command(
         self, title: str, out: str, words: Sequence[str], inputs: Sequence[str | None] = (), *, device: bool = True
     ) -> dict[str, Any]:
-        """Run a command that writes a file, if that is not there and current; return its record.
+        """Run a command that writes a file, unless the file is up to date; return its record.
 
         Parameters
         ----------
         title : str
-            What is being done, for people.
+            Title of the step, for the log.
         out : str
-            The file; its record lies beside it.
+            The file; its record is next to it.
         words : sequence of str
             The command, without ``--out``.
         inputs : sequence of str
-            What may name files that it reads; other words are passed over.
+            Words that may name files that it reads; other words are ignored.
         device : bool
-            Whether it runs on a device, which decides nothing but time.
+            Whether the command takes device options, which affect only the time.
         """
         target, run = self.files / out, self.run
         record, line = target.with_suffix(".json"), [*words, "--out", str(target)]
@@ -93,12 +93,12 @@ class Steps:
         return dict(json.loads(record.read_text(encoding="utf-8")))
 
     def digests(self, words: Sequence[str | None]) -> list[str]:
-        """Return the digests of those words that name files."""
+        """Return the digests of the words that name files."""
         paths = [Path(one) for one in words if one and os.path.isfile(one)]
         return [digest_of(path, self.files / f"{path.name}.sha256") for path in paths]
 
     def step(self, title: str, name: str, about: Any, files: Sequence[Path], make: Callable[[], object]) -> None:
-        """Make files, unless they are there as they were made of just this."""
+        """Make files, unless they exist unchanged and were made from the same input."""
         self.number += 1
         key = hashlib.sha256(json.dumps([__version__, self.base, about]).encode()).hexdigest()
         if self._known.get(name) == [key, _states(files)]:
@@ -110,7 +110,7 @@ class Steps:
             with self.run.phase(name.partition(".")[0]):
                 make()
         except BaseException:
-            with suppress(OSError):  # of the first step nothing is left, folders among it
+            with suppress(OSError):  # a failed first step leaves nothing behind, not even its folders
                 self.files.rmdir()
                 self.folder.rmdir()
             raise
@@ -120,5 +120,5 @@ class Steps:
 
 
 def _states(files: Sequence[Path]) -> list[Any]:
-    """Return size and time of files; None for one that is not there."""
+    """Return size and time of files; None for a missing file."""
     return [[one.stat().st_size, one.stat().st_mtime_ns] if one.is_file() else None for one in files]
