@@ -142,8 +142,10 @@ def simulate(
     numbers, stopped = iter(range(worlds)), threading.Event()
 
     def work(place: "Device") -> None:
-        """Run one campaign after another; their times are those of the session, unless several campaigns run at
-        once."""
+        """Run one campaign after another.
+
+        Their times are those of the session, unless several campaigns run at once.
+        """
         timer = session.timer if len(places) == 1 else PhaseTimer(synchroniser(place))
         timer.mark = marker(place)  # a round is planned while the GPU updates sets
         try:

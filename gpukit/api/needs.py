@@ -21,8 +21,10 @@ QUERY_BYTES = 48 << 20
 
 
 class Size(NamedTuple):
-    """The sizes of a graph from its header: vertices, edges, and bytes of out-edges, in-edges and tables; and the
-    threads."""
+    """The sizes of a graph from its header, and the number of threads.
+
+    The sizes are vertices, edges, and bytes of out-edges, in-edges and tables.
+    """
 
     n: int
     m: int
@@ -33,8 +35,7 @@ class Size(NamedTuple):
 
     @property
     def reverse(self) -> int:
-        """Bytes of the in-edges and tables from which RR sets are drawn, and of the out-edges, which are read with
-        them."""
+        """Bytes of the in-edges and tables, from which RR sets are drawn, and of the out-edges, which are also read."""
         return self.out + self.back + self.tables
 
 
@@ -115,8 +116,7 @@ def spread(size: Size, asked: Mapping[str, Any]) -> Needs:
 
 
 def answers(size: Size, asked: Mapping[str, Any]) -> Needs:
-    """``kpar query`` and ``kpar all``: the graph, the index by start and by end, and the working space of the
-    threads."""
+    """``kpar query`` and ``kpar all``: the graph, the index by start and by end, and working space of the threads."""
     parts = {"the code of queries": QUERY_BYTES, "the graph": size.out + size.back}
     parts["working space"] = 40 * size.n * size.threads
     if asked["index_file"] is None:

@@ -38,8 +38,7 @@ def restricted(
     exclude: Vertices,
     digest: str | None = None,
 ) -> "tuple[int, np.ndarray | None, dict[str, int]]":
-    """Return the length of answers, the vertices they may name (bool, n; None: all), and the number of these as
-    parameters."""
+    """Return the length of answers, the vertices they may name (bool, n; None: all), and their number as parameters."""
     listed = None if among is None else internal(graph, among, "among", none=False, digest=digest)
     if out := internal(graph, exclude, "exclude", digest=digest):
         listed = without(range(graph.n) if listed is None else listed, out)

@@ -34,8 +34,10 @@ _OTHER_KINDS = (
 
 
 def check_name(out: Path, who: str) -> None:
-    """Refuse to write an artifact under a name with the suffix of another format; ``who`` names the writer in the
-    message."""
+    """Refuse to write an artifact under a name with the suffix of another format.
+
+    ``who`` names the writer in the message.
+    """
     kind = out.suffix.lstrip(".").lower()
     if kind in _OTHER_KINDS:
         raise UsageError(f"{who} writes HDF5, and .{kind} is the name of another kind; use .h5")

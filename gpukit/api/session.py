@@ -136,8 +136,9 @@ class Session:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Restore the number of Numba's threads; convert an error that compiled code made of an interrupt back into
-        one.
+        """Restore the number of Numba's threads.
+
+        Convert an error that compiled code made of an interrupt back into one.
 
         CuPy's error for too little memory becomes a DeviceError.
         """
@@ -149,7 +150,8 @@ class Session:
             raise KeyboardInterrupt from error
         if lacks_gpu_memory(error):
             raise DeviceError(
-                f"too little GPU memory is free ({error}); stop other programs that use it, or use {spelled('device', 'cpu')}"
+                f"too little GPU memory is free ({error}); stop other programs that use it, or use "
+                f"{spelled('device', 'cpu')}"
             ) from error
 
     def use_device(
@@ -196,8 +198,10 @@ class Session:
         return asked and choose("auto", self.gpus, self.threads).kind == "cuda"
 
     def _set_threads(self, device: Device) -> int:
-        """Set the number of Numba's threads to that of a device, at most as many as Numba started with; return the
-        number."""
+        """Set the number of Numba's threads to that of a device, at most as many as Numba started with.
+
+        Return the number.
+        """
         import numba
 
         import gpukit.device.compiled  # noqa: F401  which checks that Numba has threads
@@ -209,8 +213,10 @@ class Session:
         return threads
 
     def load(self, warm_up: Callable[[], object]) -> None:
-        """Load compiled code by the small task ``warm_up``; here nothing is done, but commands that report times do
-        it."""
+        """Load compiled code by the small task ``warm_up``.
+
+        Here nothing is done, but commands that report times do it.
+        """
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Callable[[int, int], None]]:

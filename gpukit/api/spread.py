@@ -192,8 +192,10 @@ def estimate_spread(
 
 
 def _rounds(session: Session, seeds: Seeds | Vertices, digest: str | None) -> list[list[int]]:
-    """Return internal ids of the seeds of each round; ``digest`` is that of the graph on which an answer must have been
-    found."""
+    """Return internal ids of the seeds of each round.
+
+    ``digest`` is that of the graph on which an answer must have been found.
+    """
     if not isinstance(seeds, Seeds) or seeds.rounds is None:
         return [internal(session.graph, seeds, "seeds", digest=digest)]
     if digest is not None:

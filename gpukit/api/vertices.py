@@ -159,8 +159,7 @@ def weights_of(graph: "Graph", source: Any, what: str) -> tuple[list[int], list[
 
 
 def targets_of(graph: "Graph", given: Any, inputs: dict[str, str]) -> "tuple[np.ndarray, int]":
-    """Return the weights of vertices (0 if not named) in units of 10**-decimals, and the least ``decimals`` that
-    suffice.
+    """Return the weights of vertices in units of 10**-decimals (0 if not named), and the least sufficient decimals.
 
     The digest of a file with the same lines is added to ``inputs`` as the digest of the targets.
 

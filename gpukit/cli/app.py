@@ -268,7 +268,7 @@ def _prepare_streams() -> None:
     """
     closed = sys.stdout is None
     while (spare := os.open(os.devnull, os.O_RDWR)) <= 2:
-        pass  # otherwise the next opened file would get the number of a closed stream, and receive what is printed to it
+        pass  # otherwise the next opened file would get the number of a closed stream, and receive its output
     os.close(spare)
     sys.stdout = sys.stdout or open(1, "w", closefd=False)
     sys.stderr = sys.stderr or open(2, "w", closefd=False)
@@ -285,8 +285,7 @@ def _warn(message: Warning | str, *place: object, **more: object) -> None:
 
 
 def _check_limits() -> None:
-    """Refuse to run if ``ulimit`` leaves too little memory even for NumPy, which would end the process with its own
-    message."""
+    """Refuse to run if ``ulimit`` leaves too little memory for NumPy, which would end the process in its own way."""
     resource = portable.resource
     limits = () if resource is None else (resource.RLIMIT_AS, resource.RLIMIT_DATA)
     if any(resource.getrlimit(limit)[0] != resource.RLIM_INFINITY for limit in limits):
@@ -296,8 +295,10 @@ def _check_limits() -> None:
 
 
 def _drop_unwritable_output() -> None:
-    """Discard output that cannot be written (a closed pipe, a full disk); otherwise the exit would fail on it once
-    more."""
+    """Discard output that cannot be written (a closed pipe, a full disk).
+
+    Otherwise the exit would fail on it once more.
+    """
     try:
         sys.stdout.flush()
     except OSError:

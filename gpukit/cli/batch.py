@@ -20,8 +20,9 @@ def batch(
     commands: Annotated[str, argument("FILE|-", "The commands, one a line, without `gpukit`; - is standard input.")],
     more: Annotated[list[str] | None, argument("[-- OPTION...]", "Options that every command gets, too.")] = None,
 ) -> None:
-    """Run commands in one process, one after another until one fails; `> FILE` at the end of a line redirects its
-    output.
+    """Run commands in one process, one after another until one fails.
+
+    `> FILE` at the end of a line redirects its output.
 
     Empty lines, and lines that begin with #, are ignored. The exit code is that of the failed command.
     """

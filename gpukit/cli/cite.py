@@ -31,8 +31,10 @@ def cite(
 
 
 def citations() -> dict[str, dict[str, Any]]:
-    """Return the entries of gpukit and of the papers in CITATION.cff, by system; raises InputError if the file is
-    missing."""
+    """Return the entries of gpukit and of the papers in CITATION.cff, by system.
+
+    Raises InputError if the file is missing.
+    """
     import yaml
 
     place = next((path for path in PLACES if path.is_file()), None)

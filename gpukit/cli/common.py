@@ -228,8 +228,10 @@ LONG, FIRST = 20, 10
 
 
 def cut_list(first: Sequence[str], total: int) -> str:
-    """Return the first texts of a list; if the list is longer, also the number of omitted items, and that --json has
-    all."""
+    """Return the first texts of a list.
+
+    If the list is longer, add the number of omitted items, and that --json has all.
+    """
     left = total - len(first)
     return ", ".join(first) + (f", … and {left:,} more (--json has all)" if left else "")
 

@@ -51,8 +51,10 @@ class Interrupts:
         self._on_its_way: weakref.ref[_Interrupt] | None = None
 
     def watch(self) -> None:
-        """Handle the signals. A scheduler that ends a job sends SIGTERM, often several times; this must clean up like
-        Ctrl-C."""
+        """Handle the signals.
+
+        A scheduler that ends a job sends SIGTERM, often several times; this must clean up like Ctrl-C.
+        """
         reader, writer = os.pipe()
         try:
             os.set_blocking(writer, False)
@@ -66,8 +68,8 @@ class Interrupts:
         threading.Thread(target=self._see_to_the_end, args=(reader,), daemon=True).start()
 
     def ignore(self) -> None:
-        """Ignore further signals at Python's exit, which restores the default handlers: a second signal would kill
-        it."""
+        """Ignore signals during Python's exit: it restores the default handlers, and a signal would kill the
+        process."""
         for number in _ENDING:
             signal.signal(number, signal.SIG_IGN)
 
@@ -100,7 +102,6 @@ class Interrupts:
         os._exit(INTERRUPTED)
 
     def _say_unless_interrupted(self, unraisable: "sys.UnraisableHookArgs") -> None:
-        """Report exceptions that Python discarded, except after a signal: an interrupt comes again, and others result
-        from it."""
+        """Report exceptions that Python discarded, but not after a signal: interrupts are repeated and cause others."""
         if not self.came:
             sys.__unraisablehook__(unraisable)

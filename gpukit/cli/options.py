@@ -39,8 +39,10 @@ def default_of(one: Parameter) -> Any:
 
 
 def words_of(one: Parameter, value: Any) -> list[str]:
-    """Return the words of a command line that set a parameter to a value; None, and a default ablation, need no
-    words."""
+    """Return the words of a command line that set a parameter to a value.
+
+    None, and a default ablation, need no words.
+    """
     if value is None or (one.option.panel == ABLATIONS and value == one.default):
         return []
     name = f"-{one.name}" if len(one.name) == 1 else one.option.names or f"--{one.name.replace('_', '-')}"

@@ -70,8 +70,10 @@ doctor
 
 @with_run()
 def warm_up(run: Run) -> None:
-    """Compile the CPU code of all commands in advance, so that none compiles later. GPU kernels are already
-    compiled."""
+    """Compile the CPU code of all commands in advance, so that none compiles later.
+
+    GPU kernels are already compiled.
+    """
     from gpukit.device.compiled import check_place
 
     check_place()

@@ -14,8 +14,10 @@ SHOWN = 10
 
 @with_run("out", writes="diversity")
 def gather(run: Run, files: PartsArgument) -> None:
-    """Choose the best from the results of `diversity search --part`; the file equals that of one search over all
-    vertices."""
+    """Choose the best from the results of `diversity search --part`.
+
+    The file equals that of one search over all vertices.
+    """
     parts = read_parts(run, files, "diversity")
     with run.phase("write"):
         import numpy as np

@@ -15,8 +15,9 @@ Files = Annotated[list[Path], argument("FILE", "Artifacts.")]
 
 @with_run()
 def inspect(run: Run, files: Files) -> None:
-    """Show the contents of artifacts: header, attributes, datasets with types and shapes; for kernels, whether they
-    fit.
+    """Show the contents of artifacts: header, attributes, datasets with types and shapes.
+
+    For compiled kernels, show whether they fit the sources.
 
     docs/artifacts.md, which `gpukit workflow init` writes, explains each of them.
     """

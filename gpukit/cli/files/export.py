@@ -227,8 +227,10 @@ def _write_csv(stream: TextIO, frames: Iterator["pd.DataFrame"], separator: str,
 
 
 def _write_json(stream: TextIO, kind: str, frames: Iterator["pd.DataFrame"], *, ascii: bool = False) -> None:
-    """Write one JSON object with a list of rows; missing values are null. ``ascii`` escapes all non-ASCII
-    characters."""
+    """Write one JSON object with a list of rows; missing values are null.
+
+    ``ascii`` escapes all non-ASCII characters.
+    """
     stream.write(f'{{"kind": {json.dumps(kind)}, "rows": [')
     first = True
     for frame in frames:
@@ -255,8 +257,9 @@ def _write_parquet(path: str, frames: Iterator["pd.DataFrame"]) -> None:
 
 
 def write_book(path: str, sheets: Mapping[str, "Table"], about: Mapping[str, Any] | None = None) -> None:
-    """Write tables as the sheets of an Excel workbook; needs openpyxl. ``about`` fills a first sheet, one row per
-    entry.
+    """Write tables as the sheets of an Excel workbook; needs openpyxl.
+
+    ``about`` fills a first sheet, one row per entry.
 
     Titles are bold and stay visible. All texts stay texts, even if Excel would read them as formulas. A spread is
     rounded according to its standard error; other numbers show four decimals.

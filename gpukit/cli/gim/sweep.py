@@ -49,8 +49,7 @@ def _turn_to(run: Run, graph: Graph, tables: bool = False) -> None:
 
 
 def sweep(run: Run, graphs: Mapping[str, Graph], params: "Params", decimals: int) -> None:
-    """Find seeds on each graph, write them to files named by the probabilities, and print their spreads and
-    overlaps."""
+    """Find seeds on each graph, write them to files named by probabilities, and print their spreads and overlaps."""
     outs = [_named(run.target, scheme) for scheme in graphs]
     for path in outs:
         check_out(path)

@@ -222,8 +222,10 @@ class Service:
         return as_arrow(state.graph, result, version) if arrow else _json(state.graph, result, k, version)
 
     async def edges(self, request: Request) -> Response:
-        """Change edges and vertices: one request after another, each as a whole. Meanwhile queries use the previous
-        state."""
+        """Change edges and vertices: one request after another, each as a whole.
+
+        Meanwhile queries use the previous state.
+        """
         follower, method = self.served.follower, request.method
         if follower is None:
             raise Refused(409, "this server does not change its graph; start it with --updatable")

@@ -146,8 +146,10 @@ def _given(text: str, option: str, graph: "Graph") -> tuple[list[str], list[str]
 
 
 def listed_vertices(path: Path, content: bytes, graph: "Graph", *, none: bool = False) -> np.ndarray:
-    """Return internal ids (int64) of the vertices that a file names, one per line, each once; ``none``: there may be
-    none."""
+    """Return internal ids (int64) of the vertices that a file names, one per line, each once.
+
+    ``none``: there may be none.
+    """
     return named_vertices(path, names_in(path, content, graph, none=none), graph)
 
 
@@ -309,8 +311,7 @@ def _labelled_rows(path: Path, content: bytes, labels: "Labels") -> Iterator[tup
 
 
 def vertex_weights(path: Path, graph: "Graph", inputs: dict[str, str]) -> tuple[np.ndarray, int]:
-    """Return the weights of vertices (0 if not named) in units of 10**-decimals, and the least ``decimals`` that
-    suffice.
+    """Return the weights of vertices in units of 10**-decimals (0 if not named), and the least sufficient decimals.
 
     The digest of the file is added to ``inputs`` as that of the targets; errors are those of :func:`vertex_numbers`.
     """
@@ -325,8 +326,7 @@ def vertex_weights(path: Path, graph: "Graph", inputs: dict[str, str]) -> tuple[
 
 
 def vertex_costs(path: Path, graph: "Graph", inputs: dict[str, str]) -> tuple[np.ndarray, int]:
-    """Return the cost of each vertex as a seed, in units of 10**-6, and the number of vertices that no line names (cost
-    1).
+    """Return the cost of each vertex as a seed, in units of 10**-6, and the number of unnamed vertices, which cost 1.
 
     The digest of the file is added to ``inputs`` as that of the costs; errors are those of :func:`vertex_numbers`.
     """
@@ -342,8 +342,9 @@ def vertex_costs(path: Path, graph: "Graph", inputs: dict[str, str]) -> tuple[np
 
 
 def text_lines(path: Path, content: bytes, *, none: bool = False, labels: bool = False) -> list[tuple[int, str]]:
-    """Return (number, text) of the nonempty lines of a file; ``#`` starts a comment (with labels, only at the start of
-    a line).
+    """Return (number, text) of the nonempty lines of a file.
+
+    ``#`` starts a comment (with labels, only at the start of a line).
 
     In every file that names vertices, lines end with LF or CR LF, and with nothing else.
 
@@ -466,8 +467,10 @@ def _starts(
 
 
 def _read(path: Path, content: bytes, graph: "Graph") -> tuple[list[int], list[list[tuple[Any, Fraction]]]]:
-    """Return the line numbers of the queries in a file, and the queries, one per line or row; ``#`` starts a
-    comment."""
+    """Return the line numbers of the queries in a file, and the queries, one per line or row.
+
+    ``#`` starts a comment.
+    """
     lines, sets = [], []
     read = text_lines(path, as_text(path, content), labels=graph.labels is not None)
     if (rows := _in_table(path, read, graph)) is not None:
@@ -503,8 +506,10 @@ def _numbered_pairs(text: str) -> list[tuple[Any, Fraction]]:
 
 
 def _labelled_pairs(text: str, labels: "Labels") -> list[tuple[Any, Fraction]]:
-    """Return the pairs of names. Without quotes, a text that is a name as a whole has no weight, even if it has
-    colons."""
+    """Return the pairs of names.
+
+    Without quotes, a text that is a name as a whole has no weight, even if it has colons.
+    """
     pairs: list[tuple[Any, Fraction]] = []
     at, more = 0, ","
     while more:

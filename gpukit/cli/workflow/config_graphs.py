@@ -152,8 +152,10 @@ def check_weights(entry: dict[str, Any], config: dict[str, Any], places: Sequenc
 
 
 def _no_weights(entry: Mapping[str, Any]) -> str:
-    """Return the setting that makes probabilities no weights of edges, for a message; an empty text if they are
-    weights."""
+    """Return the setting that makes probabilities no weights of edges, for a message.
+
+    It is an empty text if they are weights.
+    """
     if entry["scale"] == "in-sum":
         return "scale is in-sum"
     return "" if entry["weights"].startswith(("file", "trivalency", "uniform")) else f"weights is {entry['weights']}"
@@ -200,8 +202,10 @@ def _check_probabilities(entry: dict[str, Any], config: dict[str, Any], places: 
 
 
 def vertices_in(entry: dict[str, Any], needed: int, places: Sequence[Path]) -> int | None:
-    """Return an upper bound on the number of vertices of a graph; None if it has ``needed``, or nothing is known
-    yet."""
+    """Return an upper bound on the number of vertices of a graph.
+
+    It is None if the graph has ``needed`` vertices, or nothing is known yet.
+    """
     if entry["generate"]:
         return check_generator(entry["generate"])
     if entry["fetch"]:

@@ -1,5 +1,7 @@
-"""Vertices that a configuration names, directly or in files; they are looked up in the edge lists before any rule
-runs."""
+"""Vertices that a configuration names, directly or in files.
+
+They are looked up in the edge lists before any rule runs.
+"""
 
 import csv
 import io

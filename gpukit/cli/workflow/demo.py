@@ -112,8 +112,10 @@ def _logs(folder: Path) -> list[Path]:
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End Snakemake and all its jobs, for which it would wait. (Programs that a shell started in the background ignore
-    SIGINT.)"""
+    """End Snakemake and all its jobs, for which it would wait.
+
+    (Programs that a shell started in the background ignore SIGINT.)
+    """
     for number in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):
             os.killpg(process.pid, number)

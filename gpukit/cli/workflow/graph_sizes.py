@@ -18,8 +18,7 @@ class Size(NamedTuple):
 
     @property
     def graph_mb(self) -> int:
-        """MB of a graph in memory with in-edges and sampling tables, and of its file: 24 bytes per vertex, 16 per
-        edge."""
+        """MB of a graph in memory with in-edges and sampling tables, and of its file (24 B per vertex, 16 per edge)."""
         return (24 * self.vertices + 16 * self.edges) // 10**6
 
     @property
