@@ -1,1 +1,1 @@
-"""Timed runs: what was measured, on what, beside the least that memory traffic allows."""
+"""Timed runs: times, the device, and the least time that memory traffic allows."""

@@ -1,9 +1,10 @@
-"""Two records of one benchmark beside each other: what became slower or faster, beyond noise.
+"""Comparison of two records of one benchmark: which times changed by more than noise.
 
 A time is compared by its median. Its noise is the largest of: the longest over the shortest repetition in the old
-record, the same in the new one, and 1.05, because two processes differ by more than repetitions in one do. Where the
-new median is more than that many times the old one, the run became slower. A time that was taken once has no spread, so
-nothing is concluded from it. What a seed alone decides, as the precision of answers, has no noise.
+record, the same in the new one, and 1.05, because two processes differ by more than repetitions in one do. If the ratio
+of the new median to the old one is larger than the noise, the run became slower. A time that was measured once has no
+spread, so nothing is concluded from it. Values that depend only on a seed, such as the precision of answers, have no
+noise.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,7 +13,7 @@ from statistics import median
 from typing import Any
 
 NOISE = 1.05
-"""Ratio of two medians that is never a change."""
+"""Ratio of two medians up to which there is never a change."""
 
 REGRESSIONS = ("slower", "worse")
 
@@ -26,7 +27,7 @@ class Figure:
     value : float
         The median.
     low, high : float
-        Shortest and longest repetition; equal where there was one.
+        Shortest and longest repetition; equal if there was only one.
     better : int
         -1 or 1: whether less or more of a measure of quality is better; 0: it is a time.
     """
@@ -46,7 +47,7 @@ class Figure:
 
     @property
     def spread(self) -> float:
-        """The longest repetition over the shortest; 1 where there was one."""
+        """The longest repetition over the shortest; 1 if there was only one."""
         return self.high / self.low if self.low > 0 else 1.0
 
 
@@ -58,7 +59,7 @@ Figures = Iterator[tuple[dict[str, Any], str, Figure]]
 
 @dataclass(frozen=True)
 class Comparison:
-    """What :func:`compare` found.
+    """The result of :func:`compare`.
 
     Attributes
     ----------
@@ -76,7 +77,7 @@ class Comparison:
 
     @property
     def regressions(self) -> int:
-        """How many figures are slower or worse."""
+        """Number of figures that are slower or worse."""
         return sum(row["verdict"] in REGRESSIONS for row in self.rows)
 
 
@@ -86,7 +87,7 @@ def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> Comparison:
     Raises
     ------
     KeyError, TypeError, ValueError
-        If a record lacks something, or holds something else in its place.
+        If a record lacks an entry, or an entry has another type.
     """
     before, after = figures(old), figures(new)
     rows = [_named(key) | _judged(before[key], after[key]) for key in after if key in before]
@@ -101,10 +102,10 @@ def figures(record: Mapping[str, Any]) -> dict[Key, Figure]:
     Raises
     ------
     KeyError, TypeError, ValueError
-        If it lacks something, or holds something else in its place.
+        If the record lacks an entry, or an entry has another type.
     """
     read, found = READERS[record["benchmark"]], {}
-    # What ``--json`` printed has ``params`` for every benchmark; the runs of the others say more themselves.
+    # Every record has ``params``, but only those of this benchmark are used; in others the runs state their settings.
     shared = record["params"] if record["benchmark"] == "kpar-quality" else {}
     for run in record["runs"]:
         graph = {"graph": run["graph"]["name"]} | _some(run["graph"], "digest", "seed")
@@ -123,7 +124,7 @@ def _named(key: Key) -> dict[str, Any]:
 
 
 def _judged(old: Figure, new: Figure) -> dict[str, Any]:
-    # What a seed decides has no noise; of times, the larger spread counts.
+    # Values that depend only on a seed have no noise; for times the larger spread counts.
     noise = 1.0 if new.better else max(old.spread, new.spread, NOISE)
     if new.better:
         gain = (new.value - old.value) * new.better
@@ -164,18 +165,18 @@ def _imgpu(run: Mapping[str, Any]) -> Figures:
 
 def _kpar(run: Mapping[str, Any]) -> Figures:
     asked = dict(run.get("params", {}))
-    # Records without a depth are of queries that take no second look; rivals know none.
+    # Records without a depth have queries that do not resolve near ties; competitors have no depth.
     depth = asked.pop("depth", "auto")
     settings = {"kpar": asked | {"depth": depth}, "fora": asked}
     for name, spent in run["preprocessing"].items():
         if name.endswith("_s"):
             yield asked, name, Figure.of(spent)
-    # Rivals were timed once both ways.
+    # Competitors were timed once in both ways.
     rivals = [("fora", run["fora"])] if "fora" in run else []
     one_by_one = [("kpar", one) for one in run["latency"]] + rivals
     at_once = [("kpar", one) for one in run["batch"]] + rivals
     for name, one in one_by_one:
-        # The spread of single queries is that of different sources: only a change beyond it counts.
+        # The spread of single queries is the spread over different sources; only a larger change counts.
         spread = Figure(float(one["median_ms"]), float(one["p5_ms"]), float(one["p95_ms"]))
         yield settings[name] | {"method": name} | _some(one, "k", "queries"), "median_ms", spread
     for name, one in at_once:
@@ -222,4 +223,4 @@ READERS = {
     "merit": _merit,
     "diversity": _diversity,
 }
-"""For each benchmark, what yields the settings, names and values of the figures of one of its runs."""
+"""For each benchmark, the function that yields the settings, names and values of the figures of a run."""

@@ -1,8 +1,8 @@
 """Hardware counters of campaigns, read by NVIDIA's profiler Nsight Compute (``ncu``).
 
-The profiler starts ``gpukit papers bench merit`` in a process of its own. It records the measured campaign, not the one
-before it that warms up. It runs every kernel several times over with the same input, for a GPU counts only some things
-at once, and empties the caches before each: the times are not those of an undisturbed campaign.
+The profiler starts ``gpukit papers bench merit`` in a separate process. It records the measured campaign, without the
+warm-up campaign before it. It runs every kernel several times with the same input, because a GPU can count only some
+events at once, and empties the caches before each run. So the times differ from those of an undisturbed campaign.
 """
 
 import csv
@@ -33,27 +33,27 @@ SUMS = {
     "shared_atomics": ("smsp__inst_executed_op_shared_atom.sum",),
     "atomic_sectors": ("lts__t_sectors_op_atom.sum", "lts__t_sectors_op_red.sum"),
 }
-"""Counts, and the metrics they are the sum of: instructions of a warp that are atomic (with a result or without) in
-global and in shared memory, and the sectors of 32 bytes that atomics touched in the L2 cache."""
+"""Counts, and the metrics whose sum each count is: warp-level atomic instructions (with or without a result) in global
+and in shared memory, and sectors of 32 bytes that atomics touched in the L2 cache."""
 
 RATES = {
     "occupancy_pct": "sm__warps_active.avg.pct_of_peak_sustained_active",
     "instructions_per_cycle": "sm__inst_executed.avg.per_cycle_active",
     "sm_throughput_pct": "sm__throughput.avg.pct_of_peak_sustained_elapsed",
 }
-"""Rates: warps on a multiprocessor over the most it can hold; instructions of a multiprocessor a cycle; how busy the
-busiest part of the multiprocessors is."""
+"""Rates: active warps on a multiprocessor relative to the maximum; instructions of a multiprocessor per cycle;
+utilisation of the busiest unit of the multiprocessors."""
 
 METRICS = (DURATION, *(name for names in SUMS.values() for name in names), *RATES.values())
 
-# What is read are counts, and rates by the cycle: the clocks of a GPU that others may share can stay as they are.
+# Only counts, and rates per cycle, are read. So the clocks of the GPU, which others may share, need not be fixed.
 OPTIONS = ("--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none", "--profile-from-start", "off")
 
 KEPT = ("graph", "method", "device", "params", "groups", "cost", "rounds", "sets", "probes")
-"""What the record says of the campaign; its times mean nothing under a profiler."""
+"""Entries of the campaign's record that are kept; times are meaningless under a profiler."""
 
 Kernel = Mapping[str, float]
-"""One launch of a kernel: its metrics, nan where the profiler has no value."""
+"""One launch of a kernel: its metrics, nan if the profiler has no value."""
 
 
 def find_ncu() -> str:
@@ -62,7 +62,7 @@ def find_ncu() -> str:
     Raises
     ------
     DeviceError
-        If it is not installed where programs are looked for, or with CUDA.
+        If it is neither on PATH nor in the folders of CUDA.
     """
     folders = [f"{home}/bin" for home in (os.environ.get("CUDA_HOME"), "/usr/local/cuda") if home]
     found = shutil.which("ncu", path=os.pathsep.join([os.environ.get("PATH", os.defpath), *folders]))
@@ -75,7 +75,7 @@ def find_ncu() -> str:
 
 
 def measure(ncu: str, words: Sequence[str], launches: int) -> dict[str, Any]:
-    """Count what the GPU does in the one campaign of a command.
+    """Count the events on the GPU in the only campaign of a command.
 
     Parameters
     ----------
@@ -84,21 +84,21 @@ def measure(ncu: str, words: Sequence[str], launches: int) -> dict[str, Any]:
     words : sequence of str
         Words of a ``gpukit papers bench merit`` for one graph, method and world, without ``--out``.
     launches : int
-        Launches to count at most, at least 1.
+        Most launches to count, at least 1.
 
     Returns
     -------
     dict
-        What its record says of the campaign (:data:`KEPT`), and what :func:`totals` returns.
+        The entries :data:`KEPT` of the campaign's record, and the result of :func:`totals`.
 
     Raises
     ------
     UsageError, InputError, DeviceError
-        If the command fails, or the profiler.
+        If the command or the profiler fails.
     """
     with tempfile.TemporaryDirectory(prefix="gpukit-") as folder:
         record, log = Path(folder) / "record.json", Path(folder) / "ncu.csv"
-        # One launch more than are counted shows whether there were more.
+        # One additional launch shows whether there were more.
         command = [ncu, *OPTIONS, "--metrics", ",".join(METRICS), "--launch-count", str(launches + 1)]
         command += ["--log-file", str(log), sys.executable, "-m", "gpukit", *words, "--out", str(record)]
         status, said = run_profiler(command)
@@ -116,7 +116,7 @@ def read_kernels(text: str) -> list[Kernel]:
     Parameters
     ----------
     text : str
-        Messages, a line of names, one of units, and a line a launch.
+        Messages, a line of names, a line of units, and one line per launch.
     """
     lines = text.splitlines()
     begin = next((place for place, line in enumerate(lines) if line.startswith('"ID"')), len(lines))
@@ -125,7 +125,7 @@ def read_kernels(text: str) -> list[Kernel]:
 
 
 def number(text: str | None) -> float:
-    """Return a value, or nan for ``n/a`` and what else is none."""
+    """Return a value, or nan for ``n/a`` and anything else that is no number."""
     try:
         return float((text or "").replace(",", ""))
     except ValueError:
@@ -139,13 +139,13 @@ def totals(kernels: Sequence[Kernel], launches: int) -> dict[str, Any]:
     -------
     dict
         ``launches`` that were counted; ``cut``: whether there were more; ``kernel_s``, their time in seconds; the
-        counts of :data:`SUMS`; the rates of :data:`RATES`, means weighted by the time. None where a value of a launch
-        is missing.
+        counts of :data:`SUMS`; the rates of :data:`RATES`, means weighted by the time. None if a value of a launch is
+        missing.
     """
     counted = kernels[:launches]
     total = math.fsum(kernel[DURATION] for kernel in counted)
     found = {"kernel_s": total / 1e9}
-    # One value that is missing, a nan, makes the sum that it belongs to nan.
+    # One missing value, a nan, makes its sum nan.
     for name, metrics in SUMS.items():
         found[name] = math.fsum(kernel[metric] for kernel in counted for metric in metrics)
     for name, metric in RATES.items():
@@ -156,8 +156,8 @@ def totals(kernels: Sequence[Kernel], launches: int) -> dict[str, Any]:
 
 
 def run_profiler(command: Sequence[str]) -> tuple[int, str]:
-    """Run a command; return its exit status, and what it said. An interrupt ends the processes that it started too."""
-    # In other languages ncu writes numbers otherwise.
+    """Run a command; return its exit status and its output. An interrupt also ends the processes that it started."""
+    # In other languages ncu writes numbers differently.
     environment = os.environ | {"LC_ALL": "C.UTF-8"}
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", env=environment,
@@ -173,7 +173,7 @@ def run_profiler(command: Sequence[str]) -> tuple[int, str]:
 
 
 def _failure(status: int, text: str) -> GpukitError:
-    """Return why there are no counters: what the profiler says, else the command below it, else what is known."""
+    """Return why there are no counters: the message of the profiler, or of the command under it, or the exit status."""
     ended = re.search(r"==ERROR== The application returned an error code \((\d+)\)", text)
     if found := re.search(r"^==ERROR== (?!The application returned)(.*(?:(?<=:)\n.+)?)", text, re.MULTILINE):
         cause = " ".join(found[1].replace("==ERROR==", "").split())

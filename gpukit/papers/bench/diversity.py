@@ -1,4 +1,4 @@
-"""Structural diversity, timed warm and repeated: every vertex scored, the search, ablations and baselines."""
+"""Structural diversity, timed repeatedly after a warm-up: scores of all vertices, searches, ablations and baselines."""
 
 import time
 from collections.abc import Callable
@@ -16,26 +16,26 @@ from gpukit.papers.diversity.balance import make_network, makespan
 from gpukit.papers.diversity.baselines import EgoByEgo
 
 EDGE_BYTES, FULL_EDGE_BYTES = 4 + 4 + 4 + 8, 4 + 4 + 4 + 8 + 4
-"""Least memory traffic of an ego edge: read from a row of the graph, listed, read again with a word of each end's row;
-with a decomposition, its trussness."""
+"""Least memory traffic of an edge of an ego-network: it is read from a row of the graph, listed, and read again with a
+word of each end's row; a decomposition also writes its trussness."""
 
 MEMBER_BYTES = 8
-"""Least memory traffic of a member of an ego-network: read from the graph, its part written."""
+"""Least memory traffic of a member of an ego-network: it is read from the graph, and its component is written."""
 
 METHODS = (
     *("score", "full", "search", "whole", "extract", "scatter", "no-gpu-ego"),
     *("cpu-div", "mcpu-div", "bc-div", "pgl-div", "steal"),
 )
-"""What can be timed: all scores; all full decompositions; our search; the paper's search, with full decompositions,
-from the graph in host memory to the answer, on the device, and on one CPU thread or all; extraction of all
-ego-networks, also by scatter and aggregation; all full decompositions with extraction by one CPU thread; the
-baselines of the paper; and what can be simulated: stealing where the estimate is wrong."""
+"""The methods: all scores; all full decompositions; our search; the paper's search (full decompositions, from the graph
+in host memory to the answer) on the device, and on one CPU thread or all; extraction of all ego-networks, also by
+scatter and aggregation; all full decompositions with extraction by one CPU thread; the baselines of the paper; and a
+simulation of stealing with a wrong cost estimate."""
 
 PRETENDED = 4
-"""Devices of the simulation: as many as the paper has GPUs."""
+"""Devices of the simulation, the number of the paper's GPUs."""
 
 SAMPLED = ("bc-div", "pgl-div")
-"""Methods that can be timed on a sample, because they extract ego-networks by one thread."""
+"""Methods that can be timed on a sample, because one thread extracts their ego-networks."""
 
 
 def warm(function: Callable[[], Any], repeat: int, device: Device) -> tuple[dict[str, Any], Any]:
@@ -61,13 +61,13 @@ class Bench:
         Undirected.
     device : Device
     repeat : int
-        Timed runs of each configuration, at least 1, after one that is not.
+        Timed runs of each configuration, at least 1, after one untimed run.
     bandwidth : float
         Bytes per second that the device's memory moves (:func:`gpukit.papers.bench.machine.copy_bandwidth`).
     balance : str
-        One of :data:`gpukit.papers.diversity.balance.STRATEGIES`; of several GPUs.
+        A key of :data:`gpukit.papers.diversity.balance.STRATEGIES`; only for several GPUs.
     fraction : float
-        Part of the vertices timed for the cost model.
+        Fraction of the vertices timed for the cost model.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Bench:
         return make_network(self.graph, where, strategy=self.balance, fraction=self.fraction, full=full)
 
     def _ready(self, full: bool) -> Any:
-        """Return the network for one way of scoring; there is one in device memory at a time."""
+        """Return the network for one way of scoring; device memory holds one at a time."""
         if self.network is None or self.network.full != full:
             self.network = None
             self.network = self._network(full)
@@ -104,19 +104,19 @@ class Bench:
         t : int
             Length of the search's answer.
         sample : int
-            Vertices that methods with an extraction by one thread are timed on; 0: all.
+            Number of vertices on which methods that extract with one thread are timed; 0: all.
 
         Returns
         -------
         dict
             ``ms``: see :func:`warm`; with ``score`` and ``full`` also ``scores_sum``, ``floor_ms``, ``floor_share``,
             and of decompositions on one GPU ``ego_triangles`` and ``triangles_per_second``; with several GPUs
-            ``shares`` and ``imbalance``, the longest share of the time over the mean. ``steal`` has ``makespan`` alone.
+            ``shares`` and ``imbalance``, the longest share of the time over the mean. ``steal`` has only ``makespan``.
 
         Raises
         ------
         UsageError
-            If the method is timed on GPUs only.
+            If the method can be timed only on GPUs.
         """
         facts: dict[str, Any] = {"method": method, "model": params.model, "k": params.k}
         if method in ("score", "full"):
@@ -168,7 +168,7 @@ class Bench:
         return self._warm(lambda: egos_cuda.extract(graph, everyone))[0]
 
     def _steal(self) -> float:
-        """Return the makespan over an even share where the estimate is the degree, and the time edges ** 1.5."""
+        """Return the makespan over an even share, if the estimate is the degree, and the true time is edges ** 1.5."""
         plain = build_network(self.graph, self.device.threads)
         degrees = np.diff(self.graph.indptr).astype(np.float64)
         edges = plain.cost[plain.rank] - degrees

@@ -1,4 +1,4 @@
-"""Influence maximisation, timed warm and repeated, beside the sampling floor."""
+"""Influence maximisation, timed repeatedly after a warm-up, with the least time of the sampling."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from gpukit.papers.bench.machine import timed_phases
 from gpukit.papers.gim import maximise
 
 BYTES_PER_MEMBER = 16 + 32 + 64 + 8
-"""Least memory traffic of a member: its row, a sector of in-neighbours, a table slot read and written, itself
+"""Least memory traffic of a member: its row, a sector of in-neighbours, a table slot read and written, the member
 stored."""
 
 
@@ -35,15 +35,15 @@ def measure(
     repeat : int
         Timed runs, at least 1.
     bandwidth : float
-        Bytes a second that the device's memory moves (:func:`gpukit.papers.bench.machine.copy_bandwidth`).
+        Bytes per second that the device's memory moves (:func:`gpukit.papers.bench.machine.copy_bandwidth`).
 
     Returns
     -------
     dict
         ``algorithm_ms``: sampling, selection, bounds and judging, with the graph on the device: ``median``, ``min``,
-        ``max``; ``phases_ms``: the median of each phase; ``cold_ms``: the first run, kernels loaded and compiled where
-        they were not cached; ``rr_sets``, ``spread_estimate``, ``selection_estimate``, ``guarantee``, ``seeds``;
-        ``floor_ms`` and ``floor_share`` of the sampling.
+        ``max``; ``phases_ms``: the median of each phase; ``cold_ms``: the first run, including the loading of kernels,
+        and their compilation if they were not cached; ``rr_sets``, ``spread_estimate``, ``selection_estimate``,
+        ``guarantee``, ``seeds``; ``floor_ms`` and ``floor_share`` of the sampling.
     """
 
     def run(timer: PhaseTimer) -> Result:

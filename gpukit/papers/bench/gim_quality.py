@@ -1,4 +1,4 @@
-"""What the seeds of gIM and of its rivals reach, judged by forward simulation."""
+"""Spread of the seeds of gIM and of its competitors, by forward simulation."""
 
 import math
 from collections.abc import Sequence
@@ -23,13 +23,13 @@ EPSILON, TIMES = 0.05, 20
 
 
 class _TooLong(Exception):
-    """A rival has used up its time, or is about to."""
+    """A competitor has used up its time, or will do so."""
 
 
 class _Watch:
-    """Stops a method whose CPU time is over ``limit_s``, or will be over twice that by the pace of the last steps.
+    """Stops a method if its CPU time exceeds ``limit_s``, or is predicted to exceed twice that.
 
-    The pace is that since the total was set last, and counts after a twentieth of the limit.
+    The prediction uses the pace since the total was last set, and counts after a twentieth of the limit.
     """
 
     def __init__(self, start: float, limit_s: float) -> None:
@@ -54,21 +54,22 @@ def reweighted(graph: Graph, weights: Weights) -> Graph:
 
 
 class Contest:
-    """Methods on one graph, for numbers of seeds that ascend.
+    """Methods on one graph, for ascending numbers of seeds.
 
     Parameters
     ----------
     graph : Graph
         With its transpose and edge probabilities.
     model : str
-        ``ic`` or ``lt``; IMGPU knows the first alone.
+        ``ic`` or ``lt``; IMGPU supports only ``ic``.
     device : Device
     seed : int
     error : float
-        Two standard errors of a spread at most, as a share.
+        Largest value of two standard errors of a spread, as a share of it.
     limit_s : float
-        CPU seconds of a rival at most, over all threads. One that takes longer, or is on the way to twice as long, is
-        stopped and left out, for larger k too; ``imm-20`` is, where 20 times the time of ``imm`` is more.
+        Most CPU seconds of a competitor, over all threads. A competitor that takes longer, or is predicted to take
+        twice as long, is stopped and left out, also for larger k. ``imm-20`` is left out if 20 times the time of
+        ``imm`` is more.
     """
 
     def __init__(self, graph: Graph, model: str, device: Device, seed: int, error: float, limit_s: float) -> None:
@@ -78,10 +79,10 @@ class Contest:
         self._imm: dict[int, tuple[int, float]] = {}
 
     def measure(self, method: str, k: int) -> dict[str, Any]:
-        """Return what k seeds of a method reach (``spread``, ``stderr``, ``runs``), and what the choice took.
+        """Return the spread of k seeds of a method (``spread``, ``stderr``, ``runs``), and the time of the choice.
 
-        What a method says of itself is beside it, but not its own standard error. A rival that was left out has the
-        reason, ``left_out``, instead. ``imm`` comes before ``imm-20``.
+        The record also has the method's own values, except its standard error. A competitor that was left out has only
+        the reason, ``left_out``. ``imm`` must come before ``imm-20``.
         """
         record: dict[str, Any] = {"method": method, "k": k, "model": self.model, "error": self.until.error}
         if method == "imgpu" and self.model != "ic":
@@ -108,7 +109,7 @@ class Contest:
         return record | {"left_out": self._left_out[method]}
 
     def _choose(self, method: str, k: int, start: float) -> tuple[Sequence[int] | np.ndarray, dict[str, Any]]:
-        """Return the seeds and what the method says of itself; raises _TooLong."""
+        """Return the seeds, and the method's own values; raises _TooLong."""
         watch = _Watch(start, math.inf if method == "gim" else self.limit_s)
         if method == "degree":
             return degree(self.graph, k), {}

@@ -1,4 +1,4 @@
-"""Graphs of benchmarks, made in GPU memory: those of ``gpukit graph generate``, in a second instead of minutes."""
+"""Graphs for benchmarks, made in GPU memory: those of ``gpukit graph generate``, in a second instead of minutes."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,7 @@ from gpukit.graph.generators.quadrants_cuda import draw
 BLOCK = 256
 
 PART = 1 << 28
-"""Elements that are chosen together: CuPy counts those of a mask in 32 bits."""
+"""Most elements of a mask that are selected together: CuPy counts them in 32 bits."""
 
 
 def rmat_graph(scale: int, draws: int, seed: int = 0, *, vertices: int | None = None) -> Graph:
@@ -28,7 +28,7 @@ def rmat_graph(scale: int, draws: int, seed: int = 0, *, vertices: int | None = 
         Number of draws; each takes about 17 bytes of device memory, 16 of which sorting takes.
     seed : int
     vertices : int, optional
-        Keep only edges among the first so many vertices; all by default.
+        Keep only edges among this number of first vertices; all by default.
 
     Returns
     -------
@@ -37,7 +37,7 @@ def rmat_graph(scale: int, draws: int, seed: int = 0, *, vertices: int | None = 
     """
     n = vertices or 1 << scale
     with on_gpu(0):
-        # Sorted, equal edges stand side by side.
+        # After sorting, equal edges are adjacent.
         pairs = rmat_draws(scale, draws, seed)
         if vertices is not None:
             pairs = _compacted(pairs, lambda part, _: ((part >> 32) < n) & ((part & 0xFFFFFFFF) < n))
@@ -56,7 +56,7 @@ def rmat_draws(scale: int, draws: int, seed: int = 0) -> Any:
 
 
 def _compacted(values: Any, wanted: Callable[[Any, Any], Any]) -> Any:
-    """Return those elements of an array that ``wanted(part, elements before them)`` says, moved to its front."""
+    """Move the elements that ``wanted(part, elements before it)`` selects to the front of an array, and return them."""
     kept, last = 0, xp.full(1, -1, np.int64)
     for first in range(0, len(values), PART):
         part = values[first : first + PART].copy()

@@ -1,4 +1,4 @@
-"""Greedy choice over Monte-Carlo worlds, timed warm and repeated, beside MixGreedy in the same run."""
+"""Greedy choice over Monte-Carlo worlds, timed repeatedly after a warm-up, and MixGreedy in the same run."""
 
 from functools import partial
 from statistics import median
@@ -25,7 +25,7 @@ SWITCHES: dict[str, dict[str, Any]] = {
     "U": {"unroll": 16},
     "KRU": {"unroll": 16, "combine": True, "reorder": True},
 }
-"""The paper's optimisations, one by one and together (its Fig. 10)."""
+"""The paper's optimisations, singly and together (its Fig. 10)."""
 
 JUDGE_RUNS = 20_000
 
@@ -40,14 +40,14 @@ def measure(graph: Graph, params: Params, device: Device, *, repeat: int, bandwi
     repeat : int
         Timed runs, at least 1.
     bandwidth : float
-        Bytes a second that the device's memory moves (:func:`gpukit.papers.bench.machine.copy_bandwidth`).
+        Bytes per second that the device's memory moves (:func:`gpukit.papers.bench.machine.copy_bandwidth`).
 
     Returns
     -------
     dict
         ``algorithm_ms``: worlds and selection, with the graph on the device: ``median``, ``min``, ``max``;
-        ``phases_ms``: the median of each phase, the estimate's among them; ``floor_ms``: the time that reading the live
-        arcs of all worlds takes; ``spread`` and ``stderr`` of the seeds by forward simulation; ``seeds``.
+        ``phases_ms``: the median of each phase, including the estimate; ``floor_ms``: the least time to read the live
+        arcs of all worlds; ``spread`` and ``stderr`` of the seeds by forward simulation; ``seeds``.
     """
     record, result = timed_phases(
         lambda timer: maximise(graph, params, device, timer=timer), device, repeat, ("worlds", "selection")
@@ -68,7 +68,7 @@ def measure(graph: Graph, params: Params, device: Device, *, repeat: int, bandwi
 
 
 def switches(graph: Graph, worlds: int, device: Device, *, repeat: int, seed: int) -> dict[str, float]:
-    """Return the milliseconds in which the reach of every vertex is summed over worlds, with each optimisation."""
+    """Return the milliseconds to sum the reach of every vertex over worlds, with each optimisation."""
     ready = prepare_blocks(graph, pairs=False)
     found, sums = {}, []
     for name, options in SWITCHES.items():
@@ -80,7 +80,7 @@ def switches(graph: Graph, worlds: int, device: Device, *, repeat: int, seed: in
 
 
 def measure_mix_greedy(graph: Graph, k: int, runs: int, seed: int) -> dict[str, Any]:
-    """Time MixGreedy on one CPU thread, a draw for each arc, once after a warm-up, and judge its seeds."""
+    """Time MixGreedy on one CPU thread (one draw per arc), once after a warm-up, and evaluate its seeds."""
     mix_greedy(graph, 1, 2, seed)
     spent, seeds = timed(lambda: mix_greedy(graph, k, runs, seed))
     judged = forward_spread(graph, seeds, runs=JUDGE_RUNS, seed=seed)

@@ -1,4 +1,4 @@
-"""Top-k personalised PageRank, timed warm: ranking, index, one query at a time, many at once, and rivals beside it."""
+"""Top-k personalised PageRank, timed after a warm-up: ranking, index, single queries, batches, and competitors."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -23,10 +23,11 @@ BYTES_PER_EDGE = 4 + 8 + 8
 """Least memory traffic of a pushed edge: its head, and a residue read and written."""
 
 BYTES_PER_ENTRY = 4 + 8
-"""Of an index entry: a start, and the unit of residue there."""
+"""Least memory traffic of an index entry: a start, and the unit of residue there."""
 
 BYTES_PER_VERTEX = 4 + 8 + 8 + 4 + 8
-"""Of a vertex met, in each step: its place in the list, residue, reserve, ω, and the unit written."""
+"""Least memory traffic of a reached vertex in each step: its place in the list, residue, reserve, ω, and the unit
+written."""
 
 
 @contextmanager
@@ -72,9 +73,9 @@ class Bench:
     device : Device
     seed : int
     bandwidth : float
-        Bytes a second that the device's memory moves (:func:`gpukit.papers.bench.machine.copy_bandwidth`).
+        Bytes per second that the device's memory moves (:func:`gpukit.papers.bench.machine.copy_bandwidth`).
     refine : bool
-        Whether queries take a second look at near ties.
+        Whether queries resolve near ties with additional work.
     repeat : int
         Timed calls of each batch.
     """
@@ -88,7 +89,7 @@ class Bench:
         self.prepared: Any
 
     def preprocessing(self) -> dict[str, Any]:
-        """Rank and index twice, cold and warm, and prepare queries; return the seconds and sizes."""
+        """Compute PageRank and index twice, cold and warm, and prepare queries; return the seconds and sizes."""
         seconds: dict[str, float] = {}
         for heat in ("cold", "warm"):
             with _clock(seconds, f"rank_{heat}_s", self.device):
@@ -113,7 +114,7 @@ class Bench:
         return self.prepared.query(sources, k, refine=self.refine)
 
     def latency(self, k: int, sources: Sources) -> dict[str, Any]:
-        """Ask one query at a time; return milliseconds, mean counts and the floor."""
+        """Ask single queries; return milliseconds, mean counts and the least possible time."""
         first, spent, results = _one_by_one(partial(self.ask, k=k), sources)
         counts = self._counts(results)
         floor = self._floor_ms(counts)
@@ -123,7 +124,7 @@ class Bench:
         }  # fmt: skip
 
     def _counts(self, results: list[Result]) -> dict[str, float]:
-        """Return means over queries of what the traces count, summed over steps."""
+        """Return the means over queries of the counts in the traces, summed over steps."""
         traces = [trace for result in results for trace in result.traces]
         columns = ("rounds", "frontier", "edges", "candidates", "entries")
         means = {name: float(np.mean([t[:, TRACE.index(name)].sum() for t in traces])) for name in columns}
@@ -136,7 +137,10 @@ class Bench:
         return 1e3 * (moved + BYTES_PER_VERTEX * counts["visited"]) / self.bandwidth
 
     def throughput(self, k: int, sources: Sources) -> dict[str, Any]:
-        """Ask all queries in one call, warm, the best of ``repeat``; return queries a second and the floor."""
+        """Ask all queries in one call, the best of ``repeat`` warm ones.
+
+        Return queries per second and the least possible time.
+        """
         rate, result = _repeated(self.repeat, len(sources), lambda: self.ask(sources, k))
         floor = self._floor_ms(self._counts([result]))
         return {
@@ -147,7 +151,7 @@ class Bench:
     def fora(self, k: int, sources: Sources) -> dict[str, Any]:
         """Return index time, latency and throughput of FORA+ on the same device.
 
-        kPAR's index is given up first: on the largest graphs a GPU does not hold both.
+        kPAR's index is freed first, because on the largest graphs a GPU cannot hold both.
         """
         self.index = self.prepared = None  # type: ignore[assignment]
         if self.device.kind == "cuda":
@@ -171,9 +175,9 @@ class Bench:
         }
 
     def on_threads(self, k: int, sources: Sources) -> dict[str, Any]:
-        """Return queries a second of kPAR and FORA+ on CPU threads, and whether kPAR's answers are the device's.
+        """Return queries per second of kPAR and FORA+ on CPU threads, and whether kPAR's answers equal the device's.
 
-        Both have work for as many threads as there are queries, and the record's ``threads`` are those.
+        Both use at most one thread per query; ``threads`` of the record is this number.
         """
         from gpukit.kpar.query.answer import Prepared, query
         from gpukit.kpar.threads import workers_for
@@ -187,7 +191,7 @@ class Bench:
 
             index = build_cuda.on_host(index)
             if not self.prepared.light:
-                # A CPU would sort them for minutes on the largest graphs.
+                # A CPU would need minutes to sort them on the largest graphs.
                 names = ("row_begin", "row_ends", "row_freqs")
                 begin, ends, freqs = (_host(self.prepared.arrays[name].array) for name in names)
                 index = replace(index, forward=(begin, ends, freqs))
@@ -207,9 +211,9 @@ class Bench:
 
 
 def _one_by_one(ask: Callable[[Sources], Result], sources: Sources) -> tuple[float, list[float], list[Result]]:
-    """Ask one query at a time, after the first of them once to warm up.
+    """Ask single queries, after asking the first one once to warm up.
 
-    Returns the milliseconds of the call that warms up, those of the others, and their results.
+    Returns the milliseconds of the warm-up call, those of the other calls, and their results.
     """
 
     def alone(q: int) -> Result:
@@ -220,14 +224,17 @@ def _one_by_one(ask: Callable[[Sources], Result], sources: Sources) -> tuple[flo
 
 
 def _asked(ask: Callable[[Sources], Result], sources: Sources, repeat: int) -> dict[str, Any]:
-    """Return milliseconds of single queries, and the rate of all in one call."""
+    """Return milliseconds of single queries, and the rate of one call with all queries."""
     _, spent, _ = _one_by_one(ask, sources)
     rate, _ = _repeated(repeat, len(sources), lambda: ask(sources))
     return {**_spread(spent), **rate}
 
 
 def _repeated(repeat: int, queries: int, work: Callable[[], Any]) -> tuple[dict[str, Any], Any]:
-    """Call several times; return the queries a second of the fastest call and the times of all, and the result."""
+    """Call a function several times.
+
+    Return the queries per second of the fastest call, the times of all, and the result.
+    """
     each = []
     for _ in range(repeat):
         spent, result = timed(work)

@@ -1,4 +1,4 @@
-"""Answers of kPAR against the power method: precision, NDCG and violations of Definition 1."""
+"""Answers of kPAR compared with the power method: precision, NDCG and violations of Definition 1."""
 
 from dataclasses import asdict
 from typing import Any
@@ -16,7 +16,7 @@ from gpukit.parameters.option import check_fit
 def measure(
     graph: Graph, params: Params, device: Device, *, ks: list[int], queries: int, seed: int
 ) -> list[dict[str, Any]]:
-    """Judge random queries, from all vertices and from those with out-edges alone.
+    """Judge random queries, from all vertices and from vertices with out-edges only.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def measure(
     Returns
     -------
     list of dict
-        One for each kind of source, depth and k: the fields of :class:`gpukit.evaluate.ppr.Quality` but ``each``.
+        One for each kind of source, depth and k: the fields of :class:`gpukit.evaluate.ppr.Quality` except ``each``.
 
     Raises
     ------

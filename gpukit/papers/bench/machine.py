@@ -1,4 +1,4 @@
-"""The machine under a benchmark: how fast its memory copies, how much of it was held, and how long calls take."""
+"""Measurements of the machine in a benchmark: memory bandwidth, memory in use, and times of calls."""
 
 import ast
 import hashlib
@@ -47,7 +47,7 @@ def profiled(device: Device) -> Iterator[None]:
 
 
 def kernels_of(room: str) -> str:
-    """Return a digest of all that the code of a room's kernels can contain, without compiling them.
+    """Return a digest of everything that the code of a room's kernels can contain, without compiling them.
 
     Comments and docstrings do not count.
     """
@@ -61,7 +61,7 @@ def kernels_of(room: str) -> str:
 
 @cache
 def _code_of(path: str) -> str:
-    """Return a file's syntax tree as text, without docstrings and lines of text that stand alone."""
+    """Return a file's syntax tree as text, without docstrings and other statements that are only a text."""
     tree = ast.parse(Path(path).read_text("utf-8"))
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
@@ -82,7 +82,7 @@ def _text_of(node: object) -> str:
 
 
 def copy_bandwidth(device: Device) -> float:
-    """Return the bytes a second that a large copy reads and writes on the device."""
+    """Return the bytes per second that a large copy reads and writes on the device."""
     if device.kind == "cpu":
         source = np.ones(COPY_BYTES // 8, np.int64)
         target = np.empty_like(source)
@@ -102,7 +102,7 @@ def copy_bandwidth(device: Device) -> float:
 
 
 def timed(function: Callable[[], Any]) -> tuple[float, Any]:
-    """Return the seconds that a call takes, and its result; who times a GPU lets the call wait for it."""
+    """Return the seconds of a call, and its result; to time a GPU, the call must wait for it."""
     start = time.perf_counter()
     result = function()
     return time.perf_counter() - start, result
@@ -123,19 +123,20 @@ def timed_phases(
     phases : sequence of str
         The phases of the algorithm itself; a call may lack one.
     with_memory : bool
-        Whether the host may go on while a GPU has not done what a phase gave it, in its current stream; the phase lasts
-        until it has.
+        Whether the host may continue before the GPU has finished the work of a phase in its current stream; the phase
+        lasts until the GPU has finished.
 
     Returns
     -------
     record : dict
         ``algorithm_ms``: these phases together, see :func:`extent`; ``phases_ms``: the median of each phase;
-        ``cold_ms``: the first call, kernels loaded and compiled where they were not cached; ``repeat``.
+        ``cold_ms``: the first call, including the loading of kernels, and their compilation if they were not cached;
+        ``repeat``.
     result
-        What the last call returned.
+        The result of the last call.
     """
     cold, _ = timed(lambda: run(PhaseTimer(synchroniser(device))))
-    # Each call has a timer of its own: phases are compared call by call.
+    # Each call has its own timer: phases are compared call by call.
     spent = []
     for _ in range(repeat):
         timer = PhaseTimer(synchroniser(device), marker(device) if with_memory else None)
@@ -151,7 +152,7 @@ def timed_phases(
 
 
 def extent(values: Sequence[float]) -> dict[str, float]:
-    """Return what a record keeps of repeated times: ``median``, ``min`` and ``max``."""
+    """Return the entries of a record for repeated times: ``median``, ``min`` and ``max``."""
     return {"median": median(values), "min": min(values), "max": max(values)}
 
 

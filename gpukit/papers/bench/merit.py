@@ -1,4 +1,4 @@
-"""Campaigns of MERIT and its competitors, timed warm, in the same hidden worlds."""
+"""Campaigns of MERIT and its competitors in the same hidden worlds, timed after a warm-up."""
 
 import time
 from collections.abc import Mapping
@@ -18,7 +18,8 @@ from gpukit.papers.merit.baselines import METHODS, configure
 from gpukit.papers.merit.factory import Storage, sets_in, simulate
 
 BYTES_PER_MEMBER = 16 + 32 + 8 + 8
-"""Least memory traffic of a drawn member: its row, a sector of in-neighbours, a bit set and cleared, itself stored."""
+"""Least memory traffic of a drawn member: its row, a sector of in-neighbours, a bit set and cleared, the member
+stored."""
 
 
 class TooLong(Exception):
@@ -26,7 +27,8 @@ class TooLong(Exception):
 
 
 WARM_ETA = 50
-"""Target of the campaign that loads compiled code on a CPU; on a GPU it is a whole one, in a world of its own."""
+"""Target of the campaign that loads compiled code on a CPU; on a GPU this is a complete campaign, in a separate
+world."""
 
 
 def measure(
@@ -41,20 +43,20 @@ def measure(
     bandwidth: float,
     limit: float | None = None,
 ) -> dict[str, Any]:
-    """Run a campaign in each of the worlds 0 … worlds - 1; these alone are what a profiler is shown.
+    """Run a campaign in each of the worlds 0 … worlds - 1; a profiler sees only these.
 
     Parameters
     ----------
     graph, params, device, tables
         As for :func:`gpukit.merit.simulate`; the method changes them (:data:`gpukit.papers.merit.baselines.METHODS`).
     groups : int or None
-        β of sets in segments; None: they lie in hash tables unless the method says otherwise.
+        β of sets in segments; None: sets are in hash tables, unless the method keeps them differently.
     method : str
         Name of a method.
     worlds : int
         Campaigns, at least 1.
     bandwidth : float
-        Bytes a second that the device's memory moves.
+        Bytes per second that the device's memory moves.
     limit : float, optional
         Seconds. A campaign stops after the first round that ends later.
 
@@ -70,7 +72,7 @@ def measure(
     asked, where = configure(method, params, device)
     storage = METHODS[method].storage or ("tables" if groups is None else "segments")
     beta = groups or 1
-    check(graph, asked)  # before the first campaign, whose target is another
+    check(graph, asked)  # before the first campaign, which has another target
     run(graph, asked if where.kind == "cuda" else _smaller(asked), worlds, where, tables, storage, beta)
     spent, phases, results = [], [], []
     for number in range(worlds):

@@ -1,4 +1,4 @@
-"""``gpukit papers bench``: timed runs with everything needed to judge them, a module a system."""
+"""``gpukit papers bench``: timed runs with everything needed to judge them, one module per system."""
 
 from gpukit.cli.command import group
 from gpukit.papers.cli.bench_diversity import diversity

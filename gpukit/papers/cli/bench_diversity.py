@@ -39,7 +39,7 @@ def diversity(
     repeat: RepeatOption = 7,
     kept: Kept,
 ) -> None:
-    """Time structural diversity, warm: every vertex scored, the search, ablations and baselines."""
+    """Time structural diversity after a warm-up: scores of all vertices, searches, ablations and baselines."""
     run.params = {"t": USUAL_T if t is None else t, "undirected": undirected, "repeat": repeat}
     where = run.use_device()
     from gpukit.diversity import Params, as_undirected

@@ -15,7 +15,7 @@ from gpukit.parameters.option import Option, length_of
 from gpukit.parameters.spread import ModelParameter
 
 QUALITY_KS = "5,50,200"
-"""Numbers of seeds that are judged by default, where the graph has as many vertices."""
+"""Default numbers of seeds to judge, as far as the graph has as many vertices."""
 
 
 @with_run(*DEVICE, seed=1, writes="record")
@@ -36,7 +36,7 @@ def gim(
     repeat: RepeatOption = 7,
     kept: Kept,
 ) -> None:
-    """Time influence maximisation, warm: every model and bound on every graph."""
+    """Time influence maximisation after a warm-up: every model and bound on every graph."""
     run.params = {"k": SEEDS_TIMED if k is None else k, "epsilon": epsilon}
     where = run.use_device()
     from gpukit.gim.problem import Params
@@ -81,7 +81,7 @@ def gim_quality(
     limit: Annotated[float, option("--limit MINUTES", "CPU minutes of a rival; one that needs more is left out.")] = 10,
     kept: Kept,
 ) -> None:
-    """Judge seeds of gIM and of its rivals by forward simulation: every method, number of seeds and graph."""
+    """Judge seeds of gIM and of its competitors by forward simulation: every method, number of seeds and graph."""
     asked_ks = QUALITY_KS if ks is None else ks
     run.params = {"k": asked_ks, "weights": weights, "methods": methods, "model": model, "error": error, "limit": limit}
     where = run.use_device()

@@ -25,7 +25,7 @@ def imgpu(
     switches: Annotated[bool, option("--switches", "Time one pass with each optimisation too.")] = False,
     kept: Kept,
 ) -> None:
-    """Time greedy choice over Monte-Carlo worlds, warm."""
+    """Time greedy choice over Monte-Carlo worlds after a warm-up."""
     run.params = {"k": SEEDS_TIMED if k is None else k, "worlds": worlds}
     chosen = [] if modes == "none" else modes.split(",")
     if not set(chosen) <= {"fixed", "fresh"}:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gpukit.graph.csr import Graph
 
 KS, QUALITY_KS = "100,1000", "10,100,1000"
-"""Lengths of answers by default, where the graph has as many vertices."""
+"""Default lengths of answers, as far as the graph has as many vertices."""
 
 
 @with_run("device", "threads", seed=1, writes="record")
@@ -48,7 +48,7 @@ def kpar(
     ] = 0,
     kept: Kept,
 ) -> None:
-    """Time top-k personalised PageRank, warm: ranking, index, single queries, batches, FORA+."""
+    """Time top-k personalised PageRank after a warm-up: ranking, index, single queries, batches, FORA+."""
     asked_ks = KS if ks is None else ks
     run.params = {"k": asked_ks, "epsilon": epsilon, "depth": depth, "repeat": repeat}
     if not graphs and not rmat:
@@ -121,13 +121,13 @@ def kpar_quality(
 
 
 def _lengths(wanted: list[int], n: int, *, default: bool) -> list[int]:
-    """Return the lengths of answers for a graph: as asked for, or by default those of ``wanted`` that fit, or n."""
+    """Return the lengths of answers for a graph: the requested ones, or those of ``wanted`` up to n, or n."""
     found = [length_of("k", None if default else k, k, n) for k in wanted]
     return sorted({*found}) if default else found
 
 
 def _graphs(files: list[Path], rmat: list[str], seed: int) -> "Iterator[tuple[str, dict[str, Any], Graph]]":
-    """Yield what people read as the name of each graph, what is known of it, and the graph."""
+    """Yield the display name of each graph, facts about it, and the graph."""
     for name, facts, graph, _ in each_graph(files):
         yield name, facts, graph
     for word in rmat:

@@ -1,4 +1,4 @@
-"""``gpukit papers bench merit``: minimum-cost seeding, timed; ``counters``: what the GPU counts meanwhile."""
+"""``gpukit papers bench merit``: minimum-cost seeding, timed; ``counters``: its hardware counters on a GPU."""
 
 from itertools import product
 from typing import Annotated, Any
@@ -52,7 +52,7 @@ def merit(
     ] = None,
     kept: Kept,
 ) -> None:
-    """Time campaigns of minimum-cost seeding, warm: every method and target in the same hidden worlds."""
+    """Time campaigns of minimum-cost seeding after a warm-up: every method and target in the same hidden worlds."""
     run.params = {"batch": USUAL_BATCH if batch is None else batch, "worlds": worlds}
     targets = None if etas is None else [number(word, "--eta", int) for word in etas.split(",")]
     betas = [None] if groups is None else [number(word, "--groups", int) for word in groups.split(",")]
@@ -101,11 +101,11 @@ def counters(
     launches: Annotated[int, option("--launches", "Launches of a campaign to count at most.", min=1)] = 200,
     out: RecordOption = None,
 ) -> None:
-    """Count atomics, occupancy and more in a campaign of each method, by NVIDIA's profiler ncu (Nsight Compute)."""
+    """Count atomics, occupancy and more in a campaign of each method, with NVIDIA's profiler ncu (Nsight Compute)."""
     run.params = {"batch": USUAL_BATCH if batch is None else batch, "launches": launches}
     if run.requested == "cpu":
         raise UsageError("counters are those of a GPU; use --device cuda")
-    # No lease: the campaigns run in processes of their own, and these take it.
+    # No lease: the campaigns run in separate processes, which take it.
     run.device = choose("cuda", run.gpus, run.threads)
     from gpukit.merit import Params
     from gpukit.papers.bench.counters import find_ncu, measure
@@ -124,7 +124,7 @@ def counters(
         for done, ((name, path), (model, eta, method)) in enumerate(product(named(graphs), campaigns)):
             update(done, len(graphs) * len(campaigns))
             words = ["papers", "bench", "merit", str(path), "--models", model]
-            # Left out, it is that process which reads the graph and finds how large they may be.
+            # By default, that process reads the graph and determines how large they may be.
             words += [] if etas is None else ["--eta", eta]
             words += [] if batch is None else ["--batch", str(batch)]
             found = measure(ncu, [*words, "--methods", method, "--worlds", "1", *where], launches)
@@ -134,7 +134,7 @@ def counters(
 
 
 def _counted(found: dict[str, Any]) -> str:
-    """Return counters for people; a question mark for what the profiler has no value of."""
+    """Return counters for the summary; a question mark if the profiler has no value."""
 
     def shown(name: str, form: str) -> str:
         return "?" if found[name] is None else format(found[name], form)

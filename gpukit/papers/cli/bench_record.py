@@ -1,4 +1,4 @@
-"""What the commands of ``gpukit papers bench`` share: the record they write, and its comparison with an older one."""
+"""The code that the commands of ``gpukit papers bench`` share: the record, and its comparison with an older one."""
 
 import json
 import shlex
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class Record:
-    """The record of a benchmark. Its file holds what is measured so far, also when the rest is interrupted.
+    """The record of a benchmark. Its file has the measurements so far, even if the rest is interrupted.
 
     Parameters
     ----------
     benchmark : str
         Name of the command.
     run : Run
-        With the output, and the device in use.
+        Has the output and the device in use.
     compare : path, optional
         An older record.
     header : mapping, optional
@@ -49,7 +49,7 @@ class Record:
         assert run.device is not None
         self.run, self.device, self.compare = run, run.device, compare
         self.old = None if compare is None else _read_old(compare, benchmark, run.device)
-        words = get_current_context().obj  # of the command line
+        words = get_current_context().obj  # set by the command line
         self.header: dict[str, Any] = {"benchmark": benchmark, "command": command_line("gpukit", words)}
         self.header |= {"date": time.strftime("%Y-%m-%d"), "device": run.device.record(), "versions": versions()}
         if run.device.kind == "cuda":
@@ -62,30 +62,30 @@ class Record:
 
     @cached_property
     def bandwidth(self) -> float:
-        """What large copies move, bytes a second: measured at the first use, and kept in the record."""
+        """Bytes per second of large copies; measured at the first use, and stored in the record."""
         from gpukit.papers.bench.machine import copy_bandwidth
 
         self.header["copy_bandwidth"] = found = copy_bandwidth(self.device)
         return found
 
     def add(self, graph: Mapping[str, Any], found: Mapping[str, Any]) -> None:
-        """Add a run, and write the file, if one is asked for."""
+        """Add a run, and write the file, if one is requested."""
         self.runs.append({"graph": dict(graph), **found})
         if self.run.out is not None:
             write_text(self.run.out, json.dumps(self.content, indent=1) + "\n")
 
     @property
     def content(self) -> dict[str, Any]:
-        """What the file holds."""
+        """The content of the file."""
         return {**self.header, "runs": self.runs}
 
     def finish(self) -> None:
-        """Print record or summary, with the comparison if one is asked for.
+        """Print the record or the summary, with the comparison if one is requested.
 
         Raises
         ------
         ComparisonFailed
-            If something became slower or worse.
+            If a figure became slower or worse.
         """
         if self.old is None:
             self.run.finish(self.content, self.lines)
@@ -102,7 +102,7 @@ class Record:
 
 
 def named(graphs: Sequence[Path]) -> list[tuple[str, Path]]:
-    """Return what people read as the name of each graph, with its file: the path where two have one name."""
+    """Return the display name of each graph, with its file; the path if two graphs have the same name."""
     stems = [path.stem for path in graphs]
     return [(stem if stems.count(stem) == 1 else str(path), path) for stem, path in zip(stems, graphs, strict=True)]
 
@@ -110,7 +110,7 @@ def named(graphs: Sequence[Path]) -> list[tuple[str, Path]]:
 def each_graph(
     paths: Sequence[Path], **how: bool
 ) -> "Iterator[tuple[str, dict[str, Any], Graph, dict[str, Any] | None]]":
-    """Yield name, facts, graph and sampling tables of graph files; ``how`` says what is read of them."""
+    """Yield name, facts, graph and sampling tables of graph files; ``how`` selects the parts that are read."""
     from gpukit.artifacts import read_graph_file
 
     for name, path in named(paths):
@@ -119,12 +119,12 @@ def each_graph(
 
 
 def graph_facts(path: Path, graph: "Graph", digest: str) -> dict[str, Any]:
-    """Return what a record says of a graph file."""
+    """Return the entries of a record about a graph file."""
     return {"name": path.stem, "n": graph.n, "m": graph.m, "weights": str(graph.weights), "digest": digest}
 
 
 def command_line(program: str, words: Sequence[str]) -> str:
-    """Return a program and its arguments as typed, files among these without their folders."""
+    """Return a program and its arguments as typed, with files named without their folders."""
     return " ".join([program, *(shlex.quote(_without_folder(word)) for word in words)])
 
 
@@ -151,19 +151,19 @@ def _read_old(path: Path, benchmark: str, device: Device) -> dict[str, Any]:
 
 
 def _place(device: Mapping[str, Any]) -> str:
-    """Return what must be the same of two devices for their times to be comparable."""
+    """Return the attributes of a device that must be equal for times to be comparable."""
     if device["kind"] == "cpu":
         return f"{counted(int(device['threads']), 'thread')} of {device['name']}"
     return f"{len(device['gpus'])} × {device['name']}"
 
 
 def milliseconds(spent: Mapping[str, float]) -> str:
-    """Return the median of times for people, with the range."""
+    """Return the median and the range of times for the summary."""
     return f"{spent['median']:.2f} ms ({spent['min']:.2f} to {spent['max']:.2f})"
 
 
 def _table(found: "Comparison") -> dict[str, str]:
-    """Return old value, new value, their ratio and the verdict by figure, and what one record lacks."""
+    """Return old value, new value, ratio and verdict of each figure, and the figures that one record lacks."""
     lines = {"compared": f"{'old':>12} {'new':>12} {'ratio':>7} verdict"}
     everything = [*found.rows, *found.only_old, *found.only_new]
     for row, label in zip(everything, _labels(everything), strict=True):
@@ -184,7 +184,7 @@ def _labels(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for row in rows:
         for name, value in row["settings"].items():
             values.setdefault(name, set()).add(str(value))
-    # The digest of a graph tells nobody anything, unless two graphs have one name.
+    # The digest of a graph is useful only if two graphs have the same name.
     named = {"graph"} | ({"digest"} if len(values.get("digest", ())) <= len(values["graph"]) else set())
     for row in rows:
         own = row["settings"]

@@ -1,4 +1,4 @@
-"""What the workflow asks of the configuration of a paper, beside what it asks of every configuration."""
+"""Checks of the configuration of a paper, in addition to the checks of every configuration."""
 
 import re
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ def check_paper(config: Mapping[str, Any]) -> None:
     Raises
     ------
     InputError
-        In one line: the key, what was found, what is allowed.
+        In one line: the key, the value, and the allowed values.
     """
     paper, scale = config["paper"], config["scales"][config["scale"]]
     graphs = [entry["name"] for entry in scale["graphs"]]

@@ -1,4 +1,4 @@
-"""``gpukit papers diversity``: the search with the parts of its paper exchanged."""
+"""``gpukit papers diversity``: the search with parts replaced by those of the paper."""
 
 from typing import Annotated, Any, Literal
 
@@ -28,7 +28,7 @@ def search_(
         ablation("--balance", "How several GPUs share the work; the same answer."),
     ] = "dynamic",
 ) -> None:
-    """Search as `diversity search` does, in other ways."""
+    """Search like `diversity search`, with the variants of the paper."""
 
     def make(*what: Any, **how: Any) -> Any:
         from gpukit.papers.diversity.balance import make_network

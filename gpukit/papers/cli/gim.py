@@ -1,4 +1,4 @@
-"""``gpukit papers gim``: influence maximisation with the parts of gIM's paper exchanged, and the competitor SKIM."""
+"""``gpukit papers gim``: influence maximisation with parts replaced by those of gIM's paper, and SKIM."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -49,7 +49,7 @@ class ScanShape:
 def run_(
     run: Run, graph_file: GraphArgument, params: Annotated[Params, ABLATIONS], limits: Limits, scan: ScanShape
 ) -> None:
-    """Find seeds as `gim run` does, in other ways."""
+    """Find seeds like `gim run`, with the variants of the paper."""
 
     def methods_of(params: Params, device: "Device") -> Any:
         from gpukit.papers import gim
@@ -70,7 +70,10 @@ def sample(
     sets: SetsParameter = "kept",
     scan: ScanShape,
 ) -> None:
-    """Draw RR sets as `gim sample` does, in other ways. With several rounds or --sampler scan the sets are plain."""
+    """Draw RR sets like `gim sample`, with the variants of the paper.
+
+    With several rounds or --sampler scan trivial sets are drawn, too.
+    """
 
     def sampler_of(kind: str) -> Any:
         paper = scan.on(kind)

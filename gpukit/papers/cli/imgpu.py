@@ -1,4 +1,4 @@
-"""``gpukit papers imgpu``: IMGPU with the paper's optimisations, its competitors, and what its worlds look like."""
+"""``gpukit papers imgpu``: IMGPU with the paper's optimisations, its competitors, and the shape of its worlds."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -29,10 +29,10 @@ Method = Literal["celf", "newgreedy", "mixgreedy", "esmce", "pmia"]
 
 @dataclass(frozen=True)
 class Optimisations:
-    """The paper's count of a world, level by level, and its optimisations.
+    """Options for the paper's count of a world, level by level, and its optimisations.
 
-    Each draws the two arcs of an undirected edge singly, as the paper's components of directed worlds need; other than
-    that none changes an answer.
+    Each of them draws the two arcs of an undirected edge separately, as the components of the paper's directed worlds
+    need. Apart from that, none changes an answer.
     """
 
     combine: Annotated[
@@ -52,7 +52,7 @@ class Optimisations:
     ] = False
 
     def options(self) -> dict[str, Any]:
-        """Return what :func:`gpukit.imgpu.maximise` takes for them."""
+        """Return the corresponding arguments of :func:`gpukit.imgpu.maximise`."""
         if not (self.by_level or self.combine or self.reorder):
             return {}
         from gpukit.papers.imgpu.levels import make_worlds
@@ -64,9 +64,9 @@ class Optimisations:
 @app.command("run")
 @with_run("out", *DEVICE, "seed", writes="seeds", estimate=needs.worlds)
 def run_(run: Run, graph_file: GraphArgument, params: Params, optimisations: Optimisations) -> None:
-    """Find seeds as `imgpu run` does, with the paper's optimisations.
+    """Find seeds like `imgpu run`, with the paper's optimisations.
 
-    The answer is the same, except on an undirected graph, where they draw each arc singly.
+    The answer is the same, except on an undirected graph, where they draw each arc separately.
     """
     find(run, graph_file, params, **optimisations.options())
 
@@ -83,13 +83,13 @@ def baseline(
         Sampler, option("--sampler", "newgreedy, mixgreedy: a draw an arc, or dead arcs skipped.")
     ] = "scan",
 ) -> None:
-    """Choose k seeds by what IMGPU is compared with, on the CPU."""
+    """Choose k seeds by a competitor of IMGPU, on the CPU."""
     run.params = {"method": method, "k": k, "worlds": worlds, "sampler": sampler}
     graph, _ = run.read_graph(graph_file)
     device = run.use_device()
     asked = {"method": method, "sampler": sampler, "seed": run.seed, "device": device}
     with run.phase("load"):
-        _choose(one_edge(graph), 1, 2, **asked)  # compiled code, before what people compare
+        _choose(one_edge(graph), 1, 2, **asked)  # loads compiled code before the measured phases
     start = run.timer.seconds()["total"]
     with run.phase("selection"), run.progress("seeds") as update:
         seeds = _choose(graph, k, worlds, **asked, timer=run.timer, progress=update)
@@ -100,7 +100,7 @@ def baseline(
 def _choose(
     graph: "Graph", k: int, worlds: int, *, method: Method, sampler: str, seed: int, device: "Device", **more: Any
 ) -> "np.ndarray":
-    """Return the seeds of a baseline; ``more`` is its timer and its progress."""
+    """Return the seeds of a baseline; ``more`` has its timer and its progress."""
     from gpukit.papers.imgpu import baselines
 
     if method in ("celf", "esmce"):

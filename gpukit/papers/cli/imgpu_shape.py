@@ -1,4 +1,4 @@
-"""``gpukit papers imgpu shape``: what a bottom-up traversal of a graph and its worlds meets."""
+"""``gpukit papers imgpu shape``: the shape of a graph and its worlds for a bottom-up traversal."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from gpukit.graph.tiny import one_edge
 
 @with_run("seed")
 def shape(run: Run, graph_file: GraphArgument, worlds: WorldsOption = 100) -> None:
-    """Show levels, degrees and where children lie, and how much of it worlds keep (one CPU thread)."""
+    """Show levels, degrees and positions of children of a graph, and how similar its worlds are (one CPU thread)."""
     run.params = {"worlds": worlds}
     graph, _ = run.read_graph(graph_file)
     if graph.m == 0:

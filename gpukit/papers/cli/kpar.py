@@ -1,4 +1,4 @@
-"""``gpukit papers kpar``: top-k queries with the parts of kPAR's paper exchanged, and its competitors."""
+"""``gpukit papers kpar``: top-k queries with parts replaced by those of kPAR's paper, and its competitors."""
 
 import logging
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _log = logging.getLogger("gpukit")
 
 @dataclass(frozen=True)
 class Method:
-    """How a query is answered."""
+    """Options for the variants of a query."""
 
     depth: Annotated[
         Literal["refined", "auto", "end", "walks"] | None,
@@ -41,13 +41,13 @@ class Method:
 
     @property
     def on_cpu(self) -> bool:
-        """Whether the CPU alone can do it."""
+        """Whether only the CPU supports the variant."""
         return self.bounds == "printed" or self.depth == "walks"
 
     def query(
         self, device: Any, prepared: Any, sources: Any, k: int, *, to_end: bool, refine: bool, among: Any, **more: Any
     ) -> Any:
-        """Answer as :func:`gpukit.kpar.run.query_on` does."""
+        """Answer queries like :func:`gpukit.kpar.run.query_on`."""
         if self.on_cpu:
             from gpukit.papers.kpar.query import query
 
@@ -77,14 +77,14 @@ def index(
         bool, ablation("--adaptive/--uniform", "More walks for the head of the PRO-rank list, or not.")
     ] = True,
 ) -> None:
-    """Make an index as `kpar index` does, with other walks."""
+    """Make an index like `kpar index`, with the variants of the paper."""
     build(run, graph_file, params, asked, hubs=hubs, adaptive=adaptive)
 
 
 @app.command("query")
 @with_run(*DEVICE, "seed", writes="topk", estimate=needs.answers)
 def query_(run: Run, graph_file: GraphArgument, queries: Queries, asked: Query, method: Method) -> None:
-    """Answer queries as `kpar query` does, in other ways; all need an index."""
+    """Answer queries like `kpar query`, with the variants of the paper; all need an index."""
     if asked.index_file is None:
         raise UsageError("papers kpar query needs an index; give --index, or take `gpukit kpar query`")
     if method.on_cpu:

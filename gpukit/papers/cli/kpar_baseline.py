@@ -1,4 +1,4 @@
-"""``gpukit papers kpar baseline``: answers by the methods that the paper compares with."""
+"""``gpukit papers kpar baseline``: answers by the competitors of the paper."""
 
 from typing import Annotated, Any, Literal
 
@@ -31,7 +31,7 @@ def baseline(
     ] = TOPPPR_PRECISION,
     repeat: RepeatOption = 1,
 ) -> None:
-    """Answer by a method the paper compares with."""
+    """Answer queries by a competitor of the paper."""
     run.params = {"k": queries.k, **params.record(), "method": method, "delta": delta}
     if method == "topppr":
         del run.params["epsilon"], run.params["delta"]

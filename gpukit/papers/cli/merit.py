@@ -1,4 +1,4 @@
-"""``gpukit papers merit``: campaigns with the parts of MERIT's paper exchanged, and all seeds at once."""
+"""``gpukit papers merit``: campaigns with parts replaced by those of MERIT's paper, and all seeds at once."""
 
 from dataclasses import replace
 from typing import Annotated, Any
@@ -21,7 +21,7 @@ GroupsOption = Annotated[
 
 
 def _how(groups: int) -> dict[str, Any]:
-    """Return how the sets of a campaign are kept; raises UsageError."""
+    """Return the argument ``make_sets`` for a number of groups; raises UsageError."""
     check_groups(groups)
     from gpukit.papers.merit.factory import sets_in
 
@@ -39,7 +39,7 @@ def run_(
     fresh_ids: Annotated[bool, ablation("--fresh-ids", "With --update regenerate: new sets every round.")] = False,
     groups: GroupsOption = 1,
 ) -> None:
-    """Simulate campaigns as `merit run` does, in other ways."""
+    """Simulate campaigns like `merit run`, with the variants of the paper."""
     params = replace(params, ids="fresh") if fresh_ids else params
     play(run, graph_file, costs, params, simulated, **_how(groups))
 
@@ -53,14 +53,14 @@ def start(
     costs: CostsOption = "degree",
     groups: GroupsOption = 1,
 ) -> None:
-    """Begin a real campaign as `merit start` does, in other ways."""
+    """Begin a real campaign like `merit start`, with the variants of the paper."""
     begin(run, graph_file, costs, params, **_how(groups))
 
 
 @app.command("next")
 @with_run(*DEVICE, writes="campaign")
 def next_(run: Run, graph_file: GraphArgument, step: Step, groups: GroupsOption = 1) -> None:
-    """Go on with a campaign as `merit next` does, in the way that it was begun."""
+    """Continue a campaign like `merit next`, with the variants that it began with."""
     proceed(run, graph_file, step, **_how(groups))
 
 

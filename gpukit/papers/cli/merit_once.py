@@ -1,4 +1,4 @@
-"""``gpukit papers merit once``: all seeds at once, to compare a campaign in rounds with."""
+"""``gpukit papers merit once``: all seeds at once, for comparison with a campaign in rounds."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from gpukit.parameters.spread import ModelParameter
 def once(
     run: Run, graph_file: GraphArgument, eta: Eta, model: ModelParameter = "ic", costs: CostsOption = "degree"
 ) -> None:
-    """Choose seeds before anything is seen that reach η with probability 0.99."""
+    """Choose all seeds in advance, such that they reach η with probability 0.99."""
     run.params = {"eta": eta, "model": model, "costs": costs}
     graph, asked, tables = read_asked(run, graph_file, Params(eta, 1, model), costs)
     run.use_device(threads=1)

@@ -1,4 +1,4 @@
-"""How the options of papers' commands are declared."""
+"""Declarations of options of the papers' commands."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ SeedsOption = Annotated[int, Option("Number of seeds.", metavar="K")]
 # Benchmarks
 
 SEEDS_TIMED, ETA_TIMED = 50, 1000
-"""Seeds of a run and target of a campaign by default, where the graph has as many vertices."""
+"""Default numbers of seeds and default targets, as far as the graph has as many vertices."""
 
 GraphsArgument = Annotated[list[Path], argument("G.h5…", "Graphs to run on.")]
 DiffusionOption = Annotated[str, option("--models", "Diffusion models, with commas between them.")]
@@ -28,7 +28,7 @@ RecordOption = Annotated[Path | None, option("--out FILE", "Where to keep the re
 
 @dataclass(frozen=True)
 class Kept:
-    """What becomes of the record of a benchmark."""
+    """Options for the record of a benchmark."""
 
     out: RecordOption = None
     compare: Annotated[
@@ -37,7 +37,7 @@ class Kept:
 
 
 def ablation(spec: str, text: str) -> Any:
-    """Return an option that rebuilds a variant of a paper, or takes something out of a method to see what it does."""
+    """Return the option of an ablation: it selects a paper's variant, or switches off a part to measure its effect."""
     return option(spec, text, rich_help_panel="Ablations")
 
 

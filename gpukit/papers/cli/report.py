@@ -1,4 +1,4 @@
-"""``gpukit papers report``: the tables, figures and claims of a paper beside what was measured, and its page."""
+"""``gpukit papers report``: the tables, figures and claims of a paper, compared with measurements, and its page."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -38,7 +38,7 @@ def table(
     out: TsvOption,
     graph: DegreesOption = None,
 ) -> None:
-    """Collect records or artifacts into one tidy table, also of the kinds that only papers need."""
+    """Collect records or artifacts into one tidy table, including the kinds that only papers need."""
     collect(run, kind, records, out, graph, KINDS)
 
 
@@ -65,7 +65,7 @@ def item_(
     out: TsvOption,
     out_figure: Annotated[str, option("--figure", "The figure to write: .svg, .pdf or .png.")],
 ) -> None:
-    """Rebuild a table or figure of a paper: what was measured beside what the paper prints."""
+    """Rebuild a table or figure of a paper: measured and printed values side by side."""
     rows = rebuild.rebuild(name, item, read_tables(table, KINDS), printed)
     rebuild.plot_item(name, item, rows, out_figure)
     write_rows(rebuild.COLUMNS, rows, out)
@@ -111,7 +111,7 @@ def reproduction(
         str | None, option("--into FILE", "A text to put the short table into, between <!-- reproduction --> lines.")
     ] = None,
 ) -> None:
-    """Write what held of the papers' claims as a page, and as a short table into another text."""
+    """Write the verdicts on the papers' claims as a page, and as a short table into another text."""
     from gpukit.files import write_text
     from gpukit.papers.report.reproduction import page, write_summary
 

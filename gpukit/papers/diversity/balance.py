@@ -1,4 +1,4 @@
-"""The paper's other ways to balance several devices (section 6), and a simulation of all."""
+"""The paper's other strategies to balance several devices (section 6), and a simulation of all strategies."""
 
 import heapq
 import random
@@ -15,7 +15,7 @@ from gpukit.graph.csr import Graph
 
 
 class Packed(WorkLists):
-    """Lists packed by cost, from which nothing is stolen."""
+    """Lists packed by cost, without stealing."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -77,14 +77,14 @@ def make_network(
     fraction: float = SAMPLE,
     full: bool = False,
 ) -> Scorer:
-    """Return a network as :func:`gpukit.diversity.make_network` does.
+    """Return a network like :func:`gpukit.diversity.make_network`.
 
     Parameters
     ----------
     graph, device, full
-        As there.
+        See there.
     strategy : str
-        Balance of several GPUs, a key of :data:`STRATEGIES`.
+        The strategy for several GPUs, a key of :data:`STRATEGIES`.
     fraction : float
         Fraction of the vertices that several GPUs time for the cost model, in (0, 1].
 
@@ -104,7 +104,7 @@ def make_network(
 
 
 def several(graph: Graph, gpus: Any, lists: type[WorkLists], fraction: float = SAMPLE, full: bool = False) -> Any:
-    """Return a network on several GPUs that are balanced by lists of a kind."""
+    """Return a network on several GPUs that are balanced by a kind of lists."""
     from gpukit.diversity.scores_devices import GROUPS, MultiCudaNetwork
 
     class Network(MultiCudaNetwork):

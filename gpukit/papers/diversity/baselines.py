@@ -1,4 +1,4 @@
-"""Decomposition of ego-networks as BC-Div and PGL-Div do (section 7, experiment 3).
+"""Decomposition of ego-networks by BC-Div and PGL-Div (section 7, experiment 3).
 
 CPU-Div and MCPU-Div are ``build_network(graph, threads, full=True)`` with one and more threads.
 """
@@ -16,23 +16,23 @@ from gpukit.diversity.problem import Params, running
 from gpukit.graph.csr import Graph
 
 BATCH = 1 << 27
-"""Edges of ego-networks (both directions, bounded from above by degrees) that are decomposed together."""
+"""Most edges of ego-networks that are decomposed together (both directions, bounded from above by degrees)."""
 
 
 @dataclass(frozen=True, eq=False)
 class EgoByEgo:
-    """Scores by a decomposition made for whole graphs, applied to extracted ego-networks.
+    """Scores by a decomposition for whole graphs, applied to extracted ego-networks.
 
     BC-Div with ``core`` (k-core decomposition of Ahmad et al., 2023, in this project's form), PGL-Div with ``truss``
-    (Almasri et al., 2019). Extraction is sequential, as in the paper. Ego-networks side by side are one graph whose
-    decomposition is that of each, so a batch takes as many launches as one ego-network would.
+    (Almasri et al., 2019). Extraction is sequential, as in the paper. Several ego-networks form one graph, whose
+    decomposition contains that of each. So a batch takes as many launches as a single ego-network.
 
     Attributes
     ----------
     graph : Graph
         Undirected.
     device : Device, optional
-        Where the decompositions run; the CPU if not given.
+        The device for the decompositions; the CPU if not given.
     """
 
     graph: Graph

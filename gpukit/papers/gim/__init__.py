@@ -1,4 +1,4 @@
-"""What only the gIM paper needs: its sampler, its selection, and IMM as it prints it. The system does not import it.
+"""Code that only the gIM paper needs: its sampler, its selection, and IMM as printed. The system does not import it.
 
 ==========================  ==============================================================
 part of the paper           file
@@ -8,7 +8,7 @@ part of the paper           file
 3.8, algorithm 7            ``passes.py`` (``--selection scan``)
 ==========================  ==============================================================
 
-:func:`maximise` is :func:`gpukit.gim.maximise` with these where the parameters ask for them.
+:func:`maximise` is :func:`gpukit.gim.maximise` with these parts, if the parameters request them.
 """
 
 from gpukit.papers.gim.run import maximise, methods_of

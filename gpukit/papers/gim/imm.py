@@ -1,4 +1,4 @@
-"""IMM as it is printed: the sets that proved the bound are those that the seeds are chosen from, which is unsound."""
+"""IMM as printed: the seeds are chosen from the sets that proved the bound, which is unsound."""
 
 from collections.abc import Callable
 
@@ -16,8 +16,8 @@ def imm(
 ) -> tuple[Choice, Collection, int, list[Step]]:
     """Run IMM with ``params.samples == "original"`` (algorithms 1 and 2 of gIM).
 
-    The bound is halved until it is proved, and those sets are used again, which voids the proof (Chen, "An issue in the
-    martingale analysis of the influence maximization algorithm IMM", 2018). Parameters and results are those of
+    The bound is halved until it is proved, and the same sets are used again, which voids the proof (Chen, "An issue in
+    the martingale analysis of the influence maximization algorithm IMM", 2018). Parameters and results are those of
     :func:`gpukit.gim.imm.imm`; ``fresh`` is not called.
     """
     history: list[Step] = []
@@ -31,7 +31,7 @@ def imm(
         if plan.found(i, choice.covered, size):
             lower = plan.lower(choice.covered, size)
             break
-    # Algorithm 1: as many sets as LB asks for.
+    # Algorithm 1: the number of sets that LB requires.
     size = max(plan.last(lower), problem.params.fewest)
     if size > collection.size:
         choice = attempt(collection, "last", size)

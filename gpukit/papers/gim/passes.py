@@ -1,4 +1,4 @@
-"""Seed selection as the paper does it (section 3.8): one pass over all sets for each seed. ``--selection scan``."""
+"""Seed selection as in the paper (section 3.8): one pass over all sets for each seed. ``--selection scan``."""
 
 import numpy as np
 from numba import prange
@@ -10,7 +10,7 @@ from gpukit.worlds.cover_cpu import PLAIN, Worth
 # Algorithm 7, lines 1 to 12.
 @njit(parallel=True)
 def _mark(offsets, members, covered, element, hit):
-    """Note in ``hit`` the uncovered sets that hold an element, and cover them; return how many there are."""
+    """Write the uncovered sets that contain an element to ``hit``, cover them, and return their number."""
     total = 0
     for s in prange(len(offsets) - 1):
         found = False
@@ -29,7 +29,7 @@ def _mark(offsets, members, covered, element, hit):
 # Algorithm 7, lines 13 to 15.
 @njit
 def _discount(offsets, members, hit, counts):
-    """Take the members of the sets in ``hit`` out of the counts."""
+    """Subtract the members of the sets in ``hit`` from the counts."""
     for s in range(len(offsets) - 1):
         if hit[s]:
             for j in range(offsets[s], offsets[s + 1]):
@@ -54,11 +54,11 @@ def greedy(
     ----------
     offsets : int64 array, shape (s + 1,)
     members : int32 array, shape (offsets[-1],)
-        The sets, end to end.
+        The sets, concatenated.
     counts : int64 array, shape (n * rounds,)
-        In how many sets each element is; ends as the counts in uncovered sets.
+        Number of sets that contain each element; afterwards of uncovered sets only.
     n, rounds, k, forced, blocked, bounds, worth
-        As in :func:`gpukit.worlds.cover_cpu.greedy`, which chooses the same.
+        As in :func:`gpukit.worlds.cover_cpu.greedy`, which chooses the same seeds.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Influence maximisation with the methods of the paper where the parameters ask for them."""
+"""Influence maximisation with the methods of the paper, if the parameters request them."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def methods_of(params: Params, device: Device | None, shape: "PerEdge | None" = None) -> run.Methods:
-    """Return the methods of the paper that parameters ask for; arguments are those of :func:`maximise`."""
+    """Return the methods of the paper that parameters request; arguments are those of :func:`maximise`."""
     methods = run.Methods()
     if params.sampler == "scan" and device is not None and device.kind == "cuda":
         from gpukit.papers.gim.per_edge_cuda import PerEdge
@@ -32,7 +32,7 @@ def methods_of(params: Params, device: Device | None, shape: "PerEdge | None" = 
 def maximise(
     graph: Graph, params: Params, device: Device | None = None, *, shape: "PerEdge | None" = None, **more: Any
 ) -> Result:
-    """Do what :func:`gpukit.gim.maximise` does, with any parameters.
+    """Do the same as :func:`gpukit.gim.maximise`, for all parameters.
 
     Parameters
     ----------

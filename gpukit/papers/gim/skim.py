@@ -1,9 +1,10 @@
 """SKIM: seeds by bottom-k sketches of reachability, without a guarantee. Host code on one CPU thread.
 
 Source: Cohen, Delling, Pajor, Werneck, "Sketch-based influence maximization and computation: scaling up with
-guarantees", CIKM 2014, algorithm 2. Pairs (vertex, instance) have ranks in random order. In this order each pair adds
-one to all vertices that reach it in its instance; the first to have ``sketch`` of them is the next seed, because who
-reaches more pairs meets them sooner. What a seed reaches is covered, and taken out of all sketches.
+guarantees", CIKM 2014, algorithm 2. Pairs (vertex, instance) have random ranks. In the order of ranks each pair is
+added to the sketches of all vertices that reach it in its instance. The first vertex with ``sketch`` pairs is the next
+seed, because a vertex that reaches more pairs has them sooner. The pairs that a seed reaches are covered, and removed
+from all sketches.
 """
 
 from collections import namedtuple
@@ -22,42 +23,44 @@ from gpukit.worlds.rule import CALLS_PER_ROW, live_edges
 from gpukit.worlds.tables import MAX_LIVE
 
 INSTANCES = 64
-"""Live-edge instances (ℓ of the authors)."""
+"""Number of live-edge instances (ℓ of the authors)."""
 
 SKETCH = 64
-"""Pairs of a sketch (k of the authors); the relative error of what a vertex reaches is about one over its root."""
+"""Pairs in a full sketch (k of the authors); the relative error of a vertex's reach is about one over its square
+root."""
 
 BATCH, BATCHES = 1 << 15, 64
-"""Pairs that are sorted by rank at a time, about, and batches at most: few pairs are ever looked at."""
+"""Approximate number of pairs that are sorted by rank at a time, and most batches. Few pairs are ever visited."""
 
 COINS, RANKS = stream_tag(Stream.IC, 255), stream_tag(Stream.BASELINE, 1)
-"""Streams of their own: RR sets have at most 255 rounds, random seeds round 0."""
+"""Separate random streams: RR sets use at most 255 rounds, random seeds use round 0."""
 
 UNSEEN, COVERED = -1, -2
-"""What ``slot`` says of a pair that was not looked at yet, or that a seed reaches; else its place in the order."""
+"""Values of ``slot`` for a pair that was not visited yet, and for one that a seed reaches; otherwise it is the pair's
+place in the order."""
 
 
 class Instances(namedtuple("Instances", "in_begin tails out_begin heads offsets")):
-    """The live edges of all instances, both ways.
+    """The live edges of all instances, in both directions.
 
     Attributes
     ----------
     in_begin, out_begin : int32 arrays, shape (instances, n + 1)
         Row starts, counted from the instance's own first edge.
     tails, heads : int32 arrays
-        Ends of the rows, instance after instance.
+        Tails of the in-edges and heads of the out-edges, instance after instance.
     offsets : int64 array, shape (instances + 1,)
         First edge of each instance.
     """
 
 
 class Sketches(namedtuple("Sketches", "sizes slot stamps queue")):
-    """What is known of the pairs looked at so far, and working space.
+    """State of the pairs visited so far, and working space.
 
     Attributes
     ----------
     sizes : int32 array, shape (n,)
-        Pairs of the sketch of each vertex.
+        Number of pairs in the sketch of each vertex.
     slot : int32 array, shape (instances, n)
     stamps, queue : int32 arrays, shape (n,)
     """
@@ -111,7 +114,7 @@ def _turned(begin, tails, out_begin, heads):
 def draw_instances(
     graph: Graph, seed: int, count: int = INSTANCES, tables: dict[str, np.ndarray] | None = None
 ) -> Instances:
-    """Draw live-edge instances under independent cascade; ``tables`` are those of :func:`prepare`, if at hand.
+    """Draw live-edge instances under independent cascade; ``tables`` are those of :func:`prepare`, if available.
 
     Raises
     ------
@@ -146,23 +149,23 @@ def _ranks(instances, n, seed):
 
 @njit
 def _extend(world, state, pairs, first, ends, entries, sketch):
-    """Look at pairs from the place ``first`` of the order on, until a vertex has a full sketch.
+    """Visit pairs in order, from the place ``first`` on, until a vertex has a full sketch.
 
     Parameters
     ----------
     pairs : int64 array
         Pairs in order, instance · n + vertex.
     first : int
-        Place of the first pair; also how many have been looked at.
+        Place of the first pair, which is also the number of visited pairs.
     ends : int64 array, one longer than ``pairs``
-        Where the entries of each pair looked at begin and end.
+        Start and end of the entries of each visited pair.
     entries : int32 array
-        The vertices that reach each pair looked at, pair after pair.
+        The vertices that reach each visited pair, pair after pair.
 
     Returns
     -------
     place, vertex
-        The next place, and the vertex with a full sketch, or -1: pairs or room for entries are at an end.
+        The next place, and the vertex with a full sketch; -1 if no pairs or no room for entries are left.
     """
     n = len(state.sizes)
     for place in range(first, len(pairs)):
@@ -197,7 +200,7 @@ def _extend(world, state, pairs, first, ends, entries, sketch):
 
 @njit
 def _take(state, instance, v, ends, entries):
-    """Cover a pair, and take it out of the sketches that have it."""
+    """Cover a pair, and remove it from the sketches that contain it."""
     place = state.slot[instance, v]
     state.slot[instance, v] = COVERED
     if place >= 0:
@@ -207,7 +210,7 @@ def _take(state, instance, v, ends, entries):
 
 @njit
 def _cover(world, state, vertex, ends, entries):
-    """Cover all pairs that a vertex reaches; return how many they are."""
+    """Cover all pairs that a vertex reaches; return their number."""
     gained = int64(0)
     for i in range(len(world.in_begin)):
         if state.slot[i, vertex] == COVERED:
@@ -241,7 +244,7 @@ def _in_order(ranks: np.ndarray) -> Iterator[np.ndarray]:
 def skim(world: Instances, k: int, *, seed: int = 0, sketch: int = SKETCH) -> tuple[np.ndarray, np.ndarray]:
     """Choose k seeds for live-edge instances (:func:`draw_instances`).
 
-    Once all pairs have been looked at, sketches are exact, and the largest is taken (the lower id among equals).
+    After all pairs were visited, sketches are exact, and the vertex with the largest is chosen (ties: the lower id).
 
     Parameters
     ----------
@@ -259,7 +262,8 @@ def skim(world: Instances, k: int, *, seed: int = 0, sketch: int = SKETCH) -> tu
     seeds : int64 array, shape (k,)
         Internal ids in order of choice.
     gains : int64 array, shape (k,)
-        Pairs that each covered: over the instances, an estimate (too high) of what it adds to the spread.
+        Number of pairs that each seed covered. Divided by the number of instances it estimates the added spread (too
+        high).
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What the paper compares with: greedy choice by simulation, and PMIA. Host code around CPU kernels."""
+"""The competitors in the paper: greedy choice by simulation, and PMIA. Host code around CPU kernels."""
 
 import heapq
 import math
@@ -19,11 +19,11 @@ from gpukit.imgpu.world_cpu import forget_slots, make_world, open_world
 from gpukit.worlds.blocks import prepare_blocks
 
 PMIA_THRESHOLD = 1 / 320
-"""Probability below which PMIA gives up a path; the value of its authors."""
+"""Probability below which PMIA ignores a path; the value of its authors."""
 
 
 def _tell(chosen: int, k: int, timer: PhaseTimer | None, progress: Progress | None) -> None:
-    """Note that a seed was chosen."""
+    """Record that a seed was chosen."""
     if timer is not None:
         timer.lap()
     if progress is not None:
@@ -57,11 +57,11 @@ def celf(
     seed : int
         In [0, 2**64).
     gains : int64 array, shape (n,), optional
-        Estimates of what each vertex reaches, times ``runs``, where they are known already.
+        Estimated spread of each vertex, times ``runs``, if already known.
     device : Device, optional
-        Where cascades run.
+        The device for the cascades.
     timer : PhaseTimer, optional
-        Told of each choice as a lap.
+        Records each choice as a lap.
 
     Returns
     -------
@@ -94,16 +94,16 @@ def esmce(
 ) -> np.ndarray:
     """Choose seeds greedily by simulation that stops when an estimate is accurate enough.
 
-    Source: Liu et al., SNS 2012 (the paper's reference 17), of which the paper says that it controls the error of an
-    estimate by a threshold and samples on until the accuracy is reached; the details are ours: cascades are doubled
-    from 64 until 1.96 standard errors are within ``error`` of the spread, or ``runs`` are done.
+    Source: Liu et al., SNS 2012 (the paper's reference 17), According to the paper, this method samples until the error
+    of an estimate is below a threshold. The details are ours: cascades are doubled from 64 until 1.96 standard errors
+    are at most ``error`` times the spread, or ``runs`` are done.
 
     Parameters
     ----------
     error : float
         Relative error of an estimate.
     graph, k, runs, seed, device, timer, progress
-        As for :func:`celf`; ``runs`` is the most of one estimate.
+        As for :func:`celf`; ``runs`` is the most cascades of one estimate.
     """
     check(graph, k)
 
@@ -126,7 +126,7 @@ def _lazily(
     timer: PhaseTimer | None,
     progress: Progress | None,
 ) -> np.ndarray:
-    """Choose k vertices greedily by marginal gains of ``total``, old gains being taken for bounds (CELF)."""
+    """Choose k vertices greedily by marginal gains of ``total``; old gains are used as upper bounds (CELF)."""
     seeds: list[int] = []
     heap: list[tuple[float, int, int]] = []
     for v in range(n):
@@ -148,7 +148,7 @@ def _lazily(
 
 @njit
 def _sum_searched(arcs, seed, first, count, seeds, gains, world, stamps):
-    """Add what each vertex reaches beyond the seeds, itself left out, to ``gains``, by a search from every vertex."""
+    """Add to ``gains`` the number of other vertices that each vertex reaches beyond the seeds, by searches."""
     for id_ in range(first, first + count):
         tails, slots, _ = open_world(arcs, seed, id_, seeds, world)
         stamps[:slots] = -1
@@ -184,15 +184,15 @@ def new_greedy(
     timer: PhaseTimer | None = None,
     progress: Progress | None = None,
 ) -> np.ndarray:
-    """Choose seeds greedily, each by what every vertex adds in ``runs`` worlds of its own; one thread.
+    """Choose seeds greedily, each by the gains of all vertices in ``runs`` new worlds; one thread.
 
     Source: Chen, Wang, Yang, "Efficient influence maximization in social networks", KDD 2009, algorithm NewGreedyIC. A
-    search from every vertex takes the place of Cohen's size estimates, and has no error.
+    search from every vertex replaces Cohen's size estimates, and is exact.
 
     Parameters
     ----------
     skip : bool
-        Whether dead arcs are skipped; by default each arc of each world has a draw of its own, as printed.
+        Whether dead arcs are skipped; by default each arc of each world has its own draw, as printed.
     graph, k, runs, seed, timer, progress
         As for :func:`celf`.
     """
@@ -216,7 +216,7 @@ def mix_greedy(
     timer: PhaseTimer | None = None,
     progress: Progress | None = None,
 ) -> np.ndarray:
-    """Choose the first seed as :func:`new_greedy` does and the others as :func:`celf`; one thread.
+    """Choose the first seed like :func:`new_greedy` and the others like :func:`celf`; one thread.
 
     Source: Chen, Wang, Yang, KDD 2009, algorithm MixGreedyIC: the gains of the first round are the bounds of the next.
     """
@@ -245,14 +245,14 @@ def pmia(
     """Choose seeds by maximum-influence in-arborescences, in which no path leads through a seed.
 
     Source: Chen, Wang, Wang, "Scalable influence maximization for prevalent viral marketing in large-scale social
-    networks", KDD 2010. The arborescence of v holds, for each vertex, its most probable path to v if that has
-    probability ``threshold`` at least and meets no seed on its way; vertices influence v along it alone. Ties of paths
-    go to the path found first, of gains to the lower id.
+    networks", KDD 2010. The arborescence of v has the most probable path of each vertex to v, if its probability is at
+    least ``threshold`` and no seed is on the path. Vertices influence v only along these paths. Among equal paths the
+    first one found is taken, among equal gains the lower id.
 
     Parameters
     ----------
     threshold : float
-        Probability below which a path is given up, in (0, 1].
+        Probability below which a path is ignored, in (0, 1].
     graph, k, timer, progress
         As for :func:`celf`.
     """
@@ -293,7 +293,7 @@ def pmia(
 
 
 def _influence(into: list, is_seed: bytearray, v: int, threshold: float) -> dict[int, float]:
-    """Return what each vertex that is no seed would add to the probability that v is active, by v's arborescence."""
+    """Return the increase of the probability that v is active by each non-seed, from v's arborescence."""
     following: dict[int, tuple[int, float]] = {}
     order: list[int] = []
     done: set[int] = set()

@@ -1,4 +1,4 @@
-"""Worlds that are counted by the paper's steps, level by level, on either device."""
+"""Worlds that are counted as in the paper, level by level, on either device."""
 
 from typing import Any
 
@@ -11,7 +11,10 @@ from gpukit.worlds.blocks import ArcBlocks
 
 
 def make_worlds(ready: ArcBlocks, seed: int, device: Device | None = None, **switches: Any) -> Worlds:
-    """Return what :func:`gpukit.imgpu.run.make_worlds` does, counted level by level; ``switches`` are of Switches."""
+    """Return worlds like :func:`gpukit.imgpu.run.make_worlds`, counted level by level.
+
+    ``switches`` are those of Switches.
+    """
     how = Switches(**switches)
     if device is None or device.kind == "cpu":
         from gpukit.imgpu.worlds_cpu import CpuWorlds

@@ -1,14 +1,15 @@
-"""Exact reach level by level from the sinks, as the paper has it (Algorithm 2: BUTA on the CPU). An ablation.
+"""Exact reach level by level from the sinks, as in the paper (Algorithm 2: BUTA on the CPU). An ablation.
 
 The rule is that of ``reach.py``, and ``reach_cpu.py`` is faster; the order of the work is that of the GPU
-(``reach_cuda.py``), with the three switches of the paper's section 4. None of them changes what comes out:
+(``reach_cuda.py``), with the three switches of the paper's section 4. None of them changes the result:
 
-- K, *combine*: adjacent levels with at most ``BAND`` components together are done at once, each component by a search
-  of the band: T counts what is met without crossing a join, and T of what lies below; J is every join met.
-- R, *reorder*: the components of a level lie by falling number of children.
-- U, *unroll*: children are read this many at a time before any is looked at.
+- K, *combine*: adjacent levels with at most ``BAND`` components in total (a *band*) are processed together, each
+  component by a search of the band. T sums the components reached without crossing a join, and the T of components
+  below the band; J is the set of joins reached.
+- R, *reorder*: the components of a level are ordered by falling number of children.
+- U, *unroll*: this many children are read before any of them is examined.
 
-``sum_gains`` and ``keep`` take the place of those of ``count_cpu.py``: ``CpuWorlds(…, counting=levels_cpu)``.
+``sum_gains`` and ``keep`` replace those of ``count_cpu.py``: ``CpuWorlds(…, counting=levels_cpu)``.
 """
 
 from typing import NamedTuple
@@ -115,9 +116,10 @@ def _put(found, listed, join, mark, stamp):
 
 
 class _Labels(NamedTuple):
-    """Working space for the labels of a world by level; sizes are -1 (``SEARCH``) where a label is not kept.
+    """Working space for the labels of a world by level; a size is -1 (``SEARCH``) if the label is not kept.
 
-    ``total`` is T; the label of c is ``pool[start[c]:][:size[c]]``; ``mark`` holds the last search that met a slot.
+    ``total`` is T; the label of c is ``pool[start[c]:][:size[c]]``; ``mark`` has the last search that visited each
+    slot.
     """
 
     total: np.ndarray
@@ -132,7 +134,7 @@ class _Labels(NamedTuple):
 
 @njit
 def _search(weight, row, child, mark, stamp, todo, c):
-    """Return what a node reaches, by a search."""
+    """Return the reach of a node, counted by a search."""
     mark[c] = stamp
     todo[0] = c
     top, found = 1, int64(0)
@@ -152,7 +154,7 @@ def _search(weight, row, child, mark, stamp, todo, c):
 def _label_band(weight, dag, labels, unroll, low, high, used, stamp):
     """Find T and the label of each node of the levels ``low`` … ``high`` - 1 (line 10); return (used, stamp).
 
-    ``used`` are the places of the pool in use, ``stamp`` the last that a search left in ``mark``.
+    ``used`` is the number of used places in the pool, ``stamp`` the last mark of a search.
     """
     nodes, starts, level, row, child, parent = dag
     total, size, start, pool, mark, todo, found, ahead = labels
@@ -160,7 +162,7 @@ def _label_band(weight, dag, labels, unroll, low, high, used, stamp):
         c = nodes[i]
         total[c] = weight[c]
         listed = 0
-        # Twice through the band: what is met without crossing a join, then every join; once if it is one level.
+        # Search the band twice: first without crossing joins, then for every join; once is enough for a single level.
         for joins in range(2):
             stamp += 1
             todo[0] = c
@@ -209,7 +211,7 @@ def _label_band(weight, dag, labels, unroll, low, high, used, stamp):
 
 @njit
 def _reach_band(weight, dag, labels, low, high, reach, stamp):
-    """Fill ``reach`` of the nodes of a band (line 9), now that T of every join there is known; return the stamp."""
+    """Fill ``reach`` of the nodes of a band (line 9), after T of every join in it is known; return the stamp."""
     nodes, starts, _, row, child, _ = dag
     total, size, start, pool, mark, todo, _, _ = labels
     for i in range(starts[low], starts[high]):
@@ -226,9 +228,9 @@ def _reach_band(weight, dag, labels, low, high, reach, stamp):
 
 @njit
 def _reorder(dag):
-    """R: sort each level by falling number of children: all nodes by these first, then by level.
+    """R: sort each level by falling number of children: first sort all nodes by children, then by level.
 
-    Each is a stable counting sort: ``np.argsort`` would take a second and a half to compile.
+    Both are stable counting sorts, because ``np.argsort`` would take 1.5 seconds to compile.
     """
     nodes, starts, level, row, _, _ = dag
     largest = int64(0)
@@ -252,7 +254,7 @@ def _reorder(dag):
 
 @njit
 def reach_by_level(world, tails, slots, components, reach, how):
-    """Fill ``reach`` of every component that is not gone, at the slot that stands for it (Algorithm 2, lines 7 to 13).
+    """Fill ``reach`` of every component that is not gone, at its representative slot (Algorithm 2, lines 7 to 13).
 
     Parameters
     ----------

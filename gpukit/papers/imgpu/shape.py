@@ -1,4 +1,4 @@
-"""What a bottom-up traversal meets: levels, degrees, where children lie, and how much of it single worlds keep.
+"""The shape of a graph for a bottom-up traversal: levels, degrees, positions of children, and similarity of worlds.
 
 These are the observations behind the optimisations of the paper's section 4: its figures 4, 6 and 7, the two
 percentages of section 4.1, and the share of the time that the conversion to a DAG takes (section 5.2.2).
@@ -19,13 +19,13 @@ from gpukit.papers.imgpu.switches import Switches
 from gpukit.worlds.blocks import prepare_blocks
 
 HUBS = 5
-"""Vertices whose children are looked at (the paper's figure 7)."""
+"""Number of vertices whose children are examined (the paper's figure 7)."""
 
 BINS = 20
-"""Equal parts of the order of the vertices that children are counted in."""
+"""Number of equal parts of the order of vertices; children are counted per part."""
 
 NEAR = 16
-"""Places within which a child counts as next to the one before: the unroll length that the paper chose."""
+"""Distance within which a child counts as near the preceding one: the unroll length that the paper chose."""
 
 BASELINE = Switches(unroll=1)
 """None of the paper's optimisations."""
@@ -33,7 +33,7 @@ BASELINE = Switches(unroll=1)
 
 @dataclass(frozen=True, eq=False)
 class Hub:
-    """Where the children of a vertex lie once vertices are sorted by level and then by degree.
+    """Positions of the children of a vertex, after vertices are sorted by level and then by degree.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Hub:
     children : int64 array, shape (BINS,)
         Children in each part of the order.
     near : float
-        Share of the children within ``NEAR`` places of the child before, in [0, 1]; 0 for fewer than two children.
+        Share of the children within ``NEAR`` places of the preceding child, in [0, 1]; 0 for fewer than two children.
     """
 
     vertex: int
@@ -52,23 +52,23 @@ class Hub:
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """What :func:`describe` found.
+    """The result of :func:`describe`.
 
     Attributes
     ----------
     levels : int64 array
         Components of the whole graph at each level, level 0 first; vertices without arcs are left out.
     degrees : int64 array
-        Vertices by out-degree: entry 0 those without children, entry i those with 2**(i - 1) to 2**i - 1.
+        Number of vertices by out-degree: entry 0 without children, entry i with 2**(i - 1) to 2**i - 1 children.
     below_10, above_10000 : int
         Vertices with fewer than 10, and with more than 10,000 children.
     hubs : tuple of Hub
         The vertices of largest out-degree, ties to the lower id; up to ``HUBS``.
     same_degree, same_level : float
-        Of pairs of vertices alike in the whole graph, the share alike in a world; in [0, 1], the mean over the worlds;
-        1 where no two are alike.
+        Of the pairs of vertices with the same degree (or level) in the whole graph, the share for which this is also
+        true in a world; in [0, 1], mean over the worlds; 1 if there are no such pairs.
     dag_share : float
-        Share of the time of counting all reaches on one CPU thread that components and levels take.
+        Share of the time for components and levels, when all reaches are counted on one CPU thread.
     """
 
     levels: np.ndarray
@@ -83,7 +83,7 @@ class Shape:
 
 @njit
 def _look(arcs, seed, id_, world, reach, how, steps, level_of, degree_of):
-    """Draw a world, do the first ``steps`` of its count, and forget it; return the starts of its levels.
+    """Draw a world, do the first ``steps`` of its count, and drop it; return the starts of its levels.
 
     Steps are: 1 drawing; 2 components and levels, into ``level_of`` and ``degree_of``; 3 the reach of every component.
     """
@@ -103,14 +103,14 @@ def _look(arcs, seed, id_, world, reach, how, steps, level_of, degree_of):
 
 
 def describe(graph: Graph, seed: int, worlds: int) -> Shape:
-    """Describe a graph and its worlds as the paper's section 4 does.
+    """Describe a graph and its worlds as in section 4 of the paper.
 
     Parameters
     ----------
     graph : Graph
         With edge probabilities; its directions are kept, an undirected edge counts as two arcs.
     seed : int
-        Of the worlds 0 … ``worlds`` - 1, which are those of :func:`gpukit.imgpu.maximise`.
+        Seed of the worlds 0 … ``worlds`` - 1, which are those of :func:`gpukit.imgpu.maximise`.
     worlds : int
         At least 1.
 
@@ -146,7 +146,7 @@ def _sample(graph: Graph, seed: int, worlds: int) -> list[tuple[np.ndarray, np.n
 
 
 def _alike(before: np.ndarray, now: np.ndarray) -> float:
-    """Return the share of the pairs of equal ``before`` that are equal ``now`` too; 1 if there are none."""
+    """Return the share of the pairs with equal ``before`` that also have equal ``now``; 1 if there are none."""
 
     def pairs(values: np.ndarray) -> int:
         counts = np.unique(values, return_counts=True)[1]

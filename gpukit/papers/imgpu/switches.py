@@ -5,16 +5,16 @@ from typing import NamedTuple
 from gpukit.imgpu.reach import SPLIT
 
 BAND = 256
-"""Components of a band at most (equation 2 of the paper)."""
+"""Most components of a band (equation 2 of the paper)."""
 
 
 class Switches(NamedTuple):
-    """How worlds are counted; none of these changes what comes out.
+    """Options for counting worlds; none of them changes the result.
 
     Attributes
     ----------
     split : int
-        Weight from which a component splits its world; on a GPU only.
+        Weight from which a component splits its world; only on a GPU.
     combine, reorder : bool
         The paper's optimisations K and R.
     unroll : int

@@ -1,4 +1,4 @@
-"""What only rebuilds the paper: the methods that it compares with, and kPAR as printed.
+"""Code that only rebuilds the paper: its competitors, and kPAR as printed.
 
 ``baselines.py``: FORA+ and Monte Carlo, on GPUs ``baselines_cuda.py`` with the kernels of ``fora_cuda.py``.
 ``topppr.py``: TopPPR, on the CPU.
@@ -12,7 +12,7 @@ from gpukit.device.select import Device
 
 
 def baselines_on(device: Device) -> tuple[ModuleType, dict[str, int]]:
-    """Return the module with the baselines of a device, and the argument that its functions know the device by."""
+    """Return the module with the baselines of a device, and the argument by which its functions get the device."""
     if device.kind == "cpu":
         from gpukit.papers.kpar import baselines
 

@@ -1,4 +1,4 @@
-"""What the paper compares with: Monte Carlo, and FORA+ (Wang, Yang, Xiao, Wei, Yang, KDD 2017)."""
+"""Competitors in the paper: Monte Carlo, and FORA+ (Wang, Yang, Xiao, Wei, Yang, KDD 2017)."""
 
 import math
 from collections.abc import Callable
@@ -21,12 +21,15 @@ from gpukit.kpar.threads import over_threads
 from gpukit.kpar.weights import chances_for
 
 ROUND = 1
-"""Round of the walk stream, so that these walks are not those of an index with the same seed."""
+"""Round of the walk stream, so that these walks differ from those of an index with the same seed."""
 
 
 @njit
 def _count(edges, chances, seed, tag, walks, vertex, value, extra, found, reached, met):
-    """Add ``value`` where each walk from a vertex ends, one more for the first ``extra``; return how many are met."""
+    """Add ``value`` at the end of each walk from a vertex, one more for the first ``extra`` walks.
+
+    Return the number met so far.
+    """
     for j in range(walks):
         t = any_walk_end(edges.indptr, edges.indices, chances, edges.one_minus_alpha, seed, tag, j, vertex)
         if found[t] == 0:
@@ -37,7 +40,7 @@ def _count(edges, chances, seed, tag, walks, vertex, value, extra, found, reache
 
 
 def walks_needed(n: int, params: Params, delta: int = 1) -> int:
-    """Return how many walks have relative error ε where π > δ: (2ε/3 + 2)·ln(2/p_f)/(ε²·δ) (FORA, KDD 2017).
+    """Return the number of walks for relative error ε if π > δ: (2ε/3 + 2)·ln(2/p_f)/(ε²·δ) (FORA, KDD 2017).
 
     p_f is 1/n and δ is ``delta``/n: 1/n in FORA's paper, 16/n in kPAR's (section 5.1).
     """
@@ -62,7 +65,7 @@ def shares_of_walks(mass: np.ndarray, total: int) -> tuple[np.ndarray, np.ndarra
     walks : int64 array, one longer
         Prefix sums of the number of walks.
     worth, extra : int64 arrays
-        Units that each walk of a source stands for, and how many of its walks stand for one more.
+        Units that each walk of a source represents, and the number of its walks that represent one more.
     """
     counts = [-(-units * total // ONE) for units in mass.tolist()]
     parts = [divmod(units, count) for units, count in zip(mass.tolist(), counts, strict=True)]
@@ -80,7 +83,7 @@ def monte_carlo(
     seed: int = 0,
     threads: int = 1,
 ) -> Result:
-    """Answer by counting where walks from the sources end.
+    """Answer by counting the ends of walks from the sources.
 
     Parameters
     ----------
@@ -119,7 +122,7 @@ def monte_carlo(
 
 @njit
 def best_of(reached, found, met, k):
-    """Return the k best of the first ``met`` vertices, and their scores."""
+    """Return the k best of the ``met`` first vertices, and their scores."""
     length = min(k, met)
     scores, keys, spare_keys = np.empty(met, np.int64), np.empty(met, np.int64), np.empty(met, np.int64)
     ids, spare_ids = np.empty(met, np.int32), np.empty(met, np.int32)
@@ -137,7 +140,7 @@ def collected(answer: Callable[[int], tuple[np.ndarray, np.ndarray]], queries: i
 
 @dataclass(frozen=True, eq=False)
 class Fora:
-    """The index of FORA+: ends of walks in the order they were drawn.
+    """The index of FORA+: ends of walks in the order in which they were drawn.
 
     Attributes
     ----------
@@ -145,12 +148,12 @@ class Fora:
     limit : int
         r_max in units of 2**-62: a vertex pushes while residue / out-degree is above it.
     worth : int
-        Residue one walk may stand for, in units of 2**-62.
+        Most residue that one walk may represent, in units of 2**-62.
     places : int64 array, shape (n + 1,)
-        Where the walks of each vertex start in ``ends``.
+        Start of the walks of each vertex in ``ends``.
     ends : int32 array
     chances : uint64 array, shape (m,), or None
-        Of edges, where they are weighted.
+        Thresholds of the edges, if they are weighted.
     """
 
     params: Params
@@ -172,7 +175,7 @@ def _draw(edges, chances, seed, tag, places, first, last, ends):
 
 
 def fora_settings(graph: Graph, params: Params, delta: int) -> tuple[int, int]:
-    """Return r_max of equation (5), δ in units of 1/n, and the residue a walk may stand for, in units of 2**-62."""
+    """Return r_max of equation (5), for δ in units of 1/n, and the most residue per walk, in units of 2**-62."""
     worth = ONE // walks_needed(graph.n, params, delta)
     # Equation (5): r_max² = ε²·δ/(m·(2ε/3 + 2)·ln(2/p_f)), which is 1/(m · walks).
     return math.isqrt(ONE * worth // max(graph.m, 1)), worth
@@ -191,7 +194,7 @@ def fora_index(graph: Graph, params: Params | None = None, *, delta: int = 1, se
 def draw_walks(
     graph: Graph, params: Params, chances: np.ndarray | None, places: np.ndarray, *, seed: int, threads: int
 ) -> np.ndarray:
-    """Return where walks end (int32); those of vertex v lie at ``places[v]`` … ``places[v + 1]`` - 1."""
+    """Return the ends of walks (int32); those of vertex v are at ``places[v]`` … ``places[v + 1]`` - 1."""
     ends = np.empty(places[-1], np.int32)
     common = (edges_of(graph, params), chances, np.uint64(seed), stream_tag(Stream.WALK, ROUND))
     cuts = np.searchsorted(places, np.linspace(0, places[-1], 8 * threads + 1))
@@ -202,7 +205,7 @@ def draw_walks(
 
 
 class _Settings(NamedTuple):
-    """What :class:`Fora` has, for the kernel."""
+    """The fields of :class:`Fora` for the kernel."""
 
     limit: int
     worth: int
@@ -262,12 +265,12 @@ def _push_round(frontier, size, upcoming, edges, chances, limit, room):
 
 @njit
 def _fora(edges, chances, settings, vertices, mass, room):
-    """Push in synchronous rounds, then let stored walks carry the rest into ``reserve``.
+    """Push in synchronous rounds, then add the remaining residues to ``reserve`` by stored walks.
 
     Returns
     -------
     count, found
-        How many vertices have a reserve, and these.
+        The number of vertices with a reserve, and these vertices.
     """
     residue, reserve, indptr = room.residue, room.reserve, edges.indptr
     frontier, upcoming = room.frontier, room.upcoming
@@ -295,10 +298,10 @@ def _fora(edges, chances, settings, vertices, mass, room):
 
 
 def fora(graph: Graph, index: Fora, sources: Sources, k: int, *, threads: int = 1) -> Result:
-    """Answer by FORA+: push to r_max, in synchronous rounds, then as many stored walks as the residue needs.
+    """Answer by FORA+: push to r_max in synchronous rounds, then use as many stored walks as the residue needs.
 
-    The whole distribution is estimated at the index's δ, and its k best are returned: the single-source form without
-    the rounds of growing accuracy that the authors' top-k form stops early by.
+    The whole distribution is estimated at the index's δ, and its k best are returned. This is the single-source form.
+    The authors' top-k form has rounds of growing accuracy, by which it can stop early.
 
     Parameters and errors are those of :func:`monte_carlo`.
     """

@@ -1,4 +1,4 @@
-"""Queries with the ablations of the paper as printed, and with checks; on the CPU."""
+"""Queries with the printed variants of the paper, and with checks; on the CPU."""
 
 import math
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def query(
     watch: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Result:
-    """Answer a batch as :func:`gpukit.kpar.query.answer.query` does, with ablations or checks.
+    """Answer a batch like :func:`gpukit.kpar.query.answer.query`, with ablations or checks.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ def query(
     printed : bool
         Whether to stop by the test as printed in the paper, without the guarantee.
     resort : bool
-        Whether to draw walks at δ_min as a last resort, as printed, instead of going on to δ_end.
+        Whether to draw walks at δ_min as a last resort, as printed, instead of continuing to δ_end.
     watch : bool
-        Whether to check after every round that residues and reserves sum to one, which takes long.
+        Whether to check after every round that residues and reserves sum to one (slow).
 
     Returns
     -------
@@ -53,7 +53,7 @@ def query(
 
 
 class Printed(Prepared):
-    """What was prepared, for queries with ablations or checks."""
+    """Prepared data for queries with ablations or checks."""
 
     printed: bool
     resort: bool
@@ -61,20 +61,20 @@ class Printed(Prepared):
 
     @classmethod
     def like(cls, prepared: Prepared, printed: bool, resort: bool, watch: bool) -> "Printed":
-        """Return what was prepared for queries that work in other ways (:func:`query`)."""
+        """Return prepared data for queries with variants (:func:`query`)."""
         made = cls(**vars(prepared))
         made.printed, made.resort, made.watch = printed, resort, watch
         return made
 
     def schedule(self, k: int, to_end: bool) -> Schedule:
-        """Return the values of δ as printed, where the stop test or the end is."""
+        """Return the values of δ, as printed if the stop test or the last resort is."""
         if not (self.printed or self.resort):
             return super().schedule(k, to_end)
         steps = printed_schedule(self.constants, k, to_end=to_end, short=self.resort)
         return steps, step_arrays(steps)
 
     def kernel(self, task: Task) -> Callable[..., Any]:
-        """Return what answers some queries on one core: :func:`gpukit.papers.kpar.query_cpu.answer`."""
+        """Return the function that answers some queries on one core: :func:`gpukit.papers.kpar.query_cpu.answer`."""
         from gpukit.papers.kpar import query_cpu
 
         test = printed_bounds(self.constants, task.steps, self.index) if self.printed else np.empty((0, 2))
@@ -90,7 +90,7 @@ class Printed(Prepared):
 
 @cache
 def printed_schedule(constants: Constants, k: int, *, to_end: bool = False, short: bool = False) -> list[Step]:
-    """Return the values of δ as printed: tested from the first on, and none below the last.
+    """Return the values of δ as printed: queries are tested from the first on, and no δ is below the last.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def printed_schedule(constants: Constants, k: int, *, to_end: bool = False, shor
     to_end : bool
         Whether no query is tested above the last value.
     short : bool
-        Whether that is δ_min, where walks are the last resort; δ_end otherwise.
+        Whether the last value is δ_min, at which walks are the last resort; otherwise it is δ_end.
     """
     with localcontext(CONTEXT):
         first, delta_min = constants.kth_value(k) / 10, constants.delta_min
@@ -116,7 +116,7 @@ def walk_worth(constants: Constants) -> int:
 def printed_bounds(constants: Constants, schedule: list[Step], index: Index) -> np.ndarray:
     """Return (steps, 2) float64 for the printed stop test: the constant of (12), and the bound (11).
 
-    Vertices of H, where more than 8ψ walks end, count as processed; an index with the list is not searched for them.
+    Vertices of H, at which more than 8ψ walks end, count as processed; an index with a list of H need not be searched.
     """
     e = constants.params.epsilon
     hubs = index.hubs if index.hubs is not None else hubs_of(index.arrivals, constants)

@@ -1,4 +1,4 @@
-"""The kernel of a query with the ablations of the paper as printed, and with checks (Numba)."""
+"""The kernel of a query with the printed variants of the paper, and with checks (Numba)."""
 
 import numba
 import numpy as np
@@ -21,22 +21,22 @@ from gpukit.kpar.query.bounds import refused_at, take_top
 from gpukit.kpar.rule import any_walk_end, goes_forward, threshold_of
 
 RESORT = 2
-"""Stands in a trace where others say whether forward rows were read: walks were drawn as a last resort."""
+"""A value in a trace: walks were drawn as a last resort. Otherwise the entry says whether forward rows were read."""
 
 
 @njit
 def printed_refused_at(step, count, printed, request, ws):
     """Return the first position at which the printed stop test fails (lines 14 to 22 of algorithm 3), 0 if none.
 
-    An ablation, and unsound: it never tests equation (1) and passes over small positions. Bounds are those of equation
-    (12): (1 ± ε')·π̂, where ε' solves (2ε'/3 + 2)/(ε'²·π̂) = c.
+    An ablation, and unsound: it never tests equation (1), and skips small positions. Bounds are those of equation (12):
+    (1 ± ε')·π̂, where ε' solves (2ε'/3 + 2)/(ε'²·π̂) = c.
 
     Parameters
     ----------
     step, count, request, ws
         As for :func:`gpukit.kpar.query.bounds.refused_at`.
     printed : float64 array, shape (steps, 2)
-        c, and the bound (11) on vertices not processed, of each δ.
+        For each δ: c, and the bound (11) on vertices that were not processed.
     """
     k, delta_min, epsilon, keys = request.k, request.delta_min, request.epsilon, ws.keys
     c, outside = printed[step, 0], printed[step, 1]
@@ -90,9 +90,9 @@ def watched_push(size, met, threshold, edges, chances, watch, ws):
 
 @njit
 def last_resort(edges, chances, seed, tag, worth, met, ws):
-    """Let fresh walks carry all residues (lines 27 to 31 of algorithm 3); return how many vertices have a score.
+    """Distribute all residues by new walks (lines 27 to 31 of algorithm 3); return the number of vertices with a score.
 
-    One walk stands for ``worth`` units or less. The walks are those of a round of their own of the stream ``tag``.
+    One walk represents at most ``worth`` units. The walks have a separate round of the stream ``tag``.
     """
     reserves, walked, reached = ws.reserves, ws.walked, ws.upcoming
     ends = 0
@@ -127,16 +127,16 @@ def last_resort(edges, chances, seed, tag, worth, met, ws):
 
 @njit
 def answer(edges, chances, walks, batch, first, last, request, printed, resort, watch, ws, out):
-    """Answer queries as :func:`gpukit.kpar.query.answer_cpu.answer` does, with ablations and checks.
+    """Answer queries like :func:`gpukit.kpar.query.answer_cpu.answer`, with ablations and checks.
 
     Parameters
     ----------
     edges, chances, walks, batch, first, last, request, ws, out
         As there.
     printed : float64 array, shape (steps, 2), or (0, 2)
-        For the printed stop test, which takes the place of the sound one then.
+        For the printed stop test, which then replaces the sound one.
     resort : int
-        For walks as a last resort: the residue that one of them carries; 0 without.
+        For walks as a last resort: the residue that one walk represents; 0 without them.
     watch : bool
         Whether to check after every round that residues and reserves sum to one.
 

@@ -1,4 +1,4 @@
-"""TopPPR, the rival that the paper calls the fastest (Wei, He, Xiao, Wang, Shang, Du, Wen, SIGMOD 2018).
+"""TopPPR, the competitor that the paper calls the fastest (Wei, He, Xiao, Wang, Shang, Du, Wen, SIGMOD 2018).
 
 With probability 1 - 1/n an answer contains at least a share ρ of the k best vertices. A query has two phases. The
 filter pushes forward from the source and draws walks from the residues. It halves the threshold and repeats this until
@@ -31,12 +31,13 @@ from gpukit.papers.kpar.baselines import collected
 from gpukit.parameters.kpar import TOPPPR_PRECISION
 
 IN_DOUBT = 500
-"""The filter ends when at most so many vertices are in doubt, or at most k, if that is more."""
+"""The filter ends when at most this many vertices are in doubt, or at most k if k is larger."""
 
 LEAST_WALKS = 1000
 
 EDGES_A_WALK = 48
-"""Edges that are pushed along in the time of one walk. A push reads contiguous memory, a step of a walk does not."""
+"""Edges along which a push proceeds in the time of one walk. A push reads contiguous memory, a step of a walk does
+not."""
 
 RESOLUTION = 1e-10
 """Sum of residues at which a query ends. Scores that differ by less count as equal."""

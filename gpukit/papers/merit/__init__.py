@@ -1,4 +1,4 @@
-"""What only serves to rebuild the paper: its update as printed, and the systems that MERIT is compared with.
+"""Code that only rebuilds the paper: its update as printed, and the competitors of MERIT.
 
 ===================  =========================================================================================
 ``factory.py``       campaigns whose parameters may ask for what is here

@@ -1,4 +1,4 @@
-"""What MERIT is compared with: the same campaigns with other ways to make and keep the sets."""
+"""The competitors of MERIT: the same campaigns with other methods to make and keep the sets."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,15 +16,15 @@ class Method:
     Attributes
     ----------
     meaning : str
-        One line for people.
+        A description in one line.
     options : dict
-        What it changes in the parameters.
+        The parameters that it changes.
     place : str
         ``any``, ``threads`` (of the CPU) or ``cuda``.
     thread_limit : int
-        CPU threads at most; 0: all.
+        Most CPU threads; 0: all.
     storage : str or None
-        How a GPU keeps the sets (:data:`gpukit.papers.merit.factory.Storage`); None: as asked for.
+        How a GPU keeps the sets (:data:`gpukit.papers.merit.factory.Storage`); None: as requested.
     """
 
     meaning: str
@@ -49,8 +49,8 @@ METHODS: dict[str, Method] = {
     "pasti-4": Method("four CPU threads draw all sets anew", _ANEW, "threads", 4),
     "asti": Method("one CPU thread draws all sets anew", _ANEW, "threads", 1),
 }
-"""Section 5 of the paper, its ablation of figures 11 to 15 (``segmented``), and what the update is worth by itself
-(``redrawn``); ``nonadaptive.py`` is apart."""
+"""The systems of section 5 of the paper, its ablation of figures 11 to 15 (``segmented``), and MERIT without the update
+(``redrawn``). ``nonadaptive.py`` is not among them."""
 
 
 def configure(name: str, params: Params, device: Device) -> tuple[Params, Device]:
@@ -59,7 +59,7 @@ def configure(name: str, params: Params, device: Device) -> tuple[Params, Device
     Raises
     ------
     UsageError
-        If there is no such method, or it needs a GPU and the device is none.
+        If there is no such method, or it needs a GPU and the device is the CPU.
     """
     if name not in METHODS:
         raise UsageError(f"method {name!r} is unknown; choose of {', '.join(METHODS)}")

@@ -1,4 +1,4 @@
-"""Campaigns and collections that also know the update as printed, and other ways to keep sets on a GPU."""
+"""Campaigns and collections that also support the printed update, and other storage of sets on a GPU."""
 
 from functools import partial
 from typing import Any, Literal
@@ -27,23 +27,23 @@ def make_sets(
     storage: Storage = "tables",
     groups: int = 1,
 ) -> MrrSets:
-    """Return an empty collection on a device, as :func:`gpukit.merit.factory.make_sets` does.
+    """Return an empty collection on a device, like :func:`gpukit.merit.factory.make_sets`.
 
-    Sets that judge are never updated as printed. The parts of this folder are imported only where they are asked for.
+    Judging sets are never updated as printed. The modules of this folder are imported only on request.
 
     Parameters
     ----------
     reverse, residual, params, device, share_graph_with
         As there.
     storage : str
-        See :data:`Storage`; on a CPU all are the same.
+        See :data:`Storage`; on a CPU it has no effect.
     groups : int
-        β: groups of segments by load in the update on a GPU.
+        β: number of groups of segments with similar load in the update on a GPU.
 
     Raises
     ------
     UsageError
-        On a GPU, for the update as printed, which is there for comparison and runs on the CPU only.
+        On a GPU, for the printed update, which is for comparison and runs only on the CPU.
     DeviceError
         If the graph does not fit on the GPU.
     """
@@ -75,4 +75,4 @@ def sets_in(storage: Storage, groups: int = 1) -> MakeSets:
 
 Campaign = partial(campaign.Campaign, make_sets=make_sets)
 simulate = partial(campaign.simulate, make_sets=make_sets)
-"""As in :mod:`gpukit.merit.campaign`, for parameters that may ask for what only the paper needs."""
+"""As in :mod:`gpukit.merit.campaign`, also for parameters that only the paper needs."""

@@ -1,9 +1,9 @@
-"""GAMCSS, the paper's GPU competitor (sections 3.1 and 5): sets in one array for all, drawn anew every round.
+"""GAMCSS, the paper's GPU competitor (sections 3.1 and 5): one array for all sets, which are drawn again every round.
 
-As the paper describes it: a warp draws a set, testing every in-edge as gIM does, into working space of its own, and
-copies it to the common array at a place that a global counter gives; each seed takes a launch that looks for the
-largest count per cost and one that goes through all sets, with the host in between. Sets and seeds are those of the
-CPU collection with scan tables.
+As the paper describes it, a warp draws a set into its own working space, testing every in-edge as gIM does. It copies
+the set to the common array, at a place from a global counter. Each seed takes two launches, with the host in between:
+one finds the largest count per cost, the other reads all sets. Sets and seeds equal those of the CPU collection with
+scan tables.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ from gpukit.papers.merit.rings import RingSets
 WARP = 32
 
 MAX_MEMBERS = 2**31 - 1
-"""Members of all sets at most: places in the common array are 32-bit numbers, as in the paper's code."""
+"""Most members of all sets: places in the common array are 32-bit numbers, as in the paper's code."""
 
 
 class GamcssSets:
@@ -30,7 +30,7 @@ class GamcssSets:
     Parameters
     ----------
     rings : RingSets
-        Draws the sets, a warp each, and holds them until they are copied to the common array.
+        Draws the sets, one warp per set, and stores them until they are copied to the common array.
     """
 
     peak_members = 0
@@ -45,7 +45,7 @@ class GamcssSets:
 
     @property
     def probes(self) -> int:
-        """Vertices whose in-edges were drawn, in all."""
+        """Total number of vertices whose in-edges were drawn."""
         return self.rings.probes
 
     def restart(self, first: int) -> None:
@@ -55,15 +55,15 @@ class GamcssSets:
         self._used.array.fill(0)
 
     def memory(self) -> int:
-        """Return the bytes of device memory taken, with what collections share."""
+        """Return the used bytes of device memory, including those that collections share."""
         return self.rings.memory() + int(self._common.array.nbytes)
 
     def planned(self) -> int:
-        """Return the bytes of device memory that were planned for, with what collections share."""
+        """Return the planned bytes of device memory, including those that collections share."""
         return self.rings.planned() + self._common_planned
 
     def kill(self, vertices: np.ndarray, weakened: np.ndarray) -> None:
-        """Take note that vertices died: no set is valid."""
+        """Record that vertices died: no set is valid any more."""
         self._valid = 0
         self.rings.kill(vertices, weakened)
 
@@ -71,7 +71,7 @@ class GamcssSets:
         """Do nothing."""
 
     def update(self, size: int) -> None:
-        """Refuse what this system cannot do.
+        """Refuse an update, which this system does not have.
 
         Raises
         ------
@@ -88,7 +88,7 @@ class GamcssSets:
             return
         used = int(self._used.host()[0])
         members = used + self.rings.draw(low, size)
-        # A third of the rings counts at most, and the common array may be twice as long as that.
+        # At most a third of the rings is counted, and the common array may be twice as long as that.
         self._common_planned = max(self._common_planned, self.rings.ring_bytes)
         if members > MAX_MEMBERS:
             raise DeviceError(
@@ -146,7 +146,7 @@ class GamcssSets:
         return Selection(chosen, np.array(gains, np.int64), hits, leaders)
 
     def count_hits(self, seeds: np.ndarray) -> int:
-        """Return how many valid sets hold a seed."""
+        """Return the number of valid sets that contain a seed."""
         marks, hits, grid = self.state.marks, Buffer(1, np.int64, 0), 1 if xp is np else self.state.blocks
         marks.array[xp.asarray(seeds)] = 1
         launch(kernels.count_hits, grid, WARP, *self._views, self._valid, marks.view, hits.view)

@@ -1,8 +1,9 @@
-"""Seeds chosen once, before anything is seen, that reach η with probability 0.99: what adaptivity saves.
+"""Seeds that are all chosen in advance and reach η with probability 0.99, to measure the advantage of adaptivity.
 
-In the place of SCORE, which needs more memory than there is on larger graphs. Greedy on fixed live-edge graphs by the
-gain of Σ min(reached, η) per cost until nearly all of them reach η; then fresh ones decide, by an exact one-sided test.
-If they say no, greedy goes on where it stopped, on those of them that the seeds failed in: what is won stays won.
+This replaces SCORE, which needs too much memory on larger graphs. Greedy selection maximises Σ min(reached, η) per cost
+on fixed live-edge graphs, until η is reached in nearly all of them. Then an exact one-sided test on fresh graphs
+decides. If it fails, greedy selection continues on those fresh graphs in which the seeds did not reach η; the seeds so
+far are kept.
 """
 
 import heapq
@@ -27,14 +28,15 @@ TARGET = (99, 100)
 """Probability with which η must be reached, as a fraction."""
 
 GRAPHS, JUDGES = 800, 2000
-"""Graphs that seeds are chosen on, and fresh ones that judge them. Fewer are quicker, but their seeds cost more: on a
-random graph of 3,171 vertices, η = 40, 200 graphs end at 0.85–0.92, 800 at 0.79–0.82, 1,600 at 0.78–0.80."""
+"""Numbers of graphs to choose seeds on, and of fresh graphs to judge them. Fewer graphs are faster, but the seeds cost
+more: on a random graph of 3,171 vertices with η = 40 they cost 0.85–0.92 with 200 graphs, 0.79–0.82 with 800, and
+0.78–0.80 with 1,600."""
 
 ALPHA = (1, 100)
-"""Chance that all judgements together are wrong; judgement t gets a share of 2^-t."""
+"""Probability that any of the judgements is wrong; judgement t gets the share 2^-t of it."""
 
 ATTEMPTS = 10
-"""Judgements at most; after each that fails, half as many graphs may be lost."""
+"""Most judgements; after each failed one, half as many graphs may miss η."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +48,11 @@ class Chosen:
     seeds : int32 array
         Internal ids in order of choice.
     cost : int
-        What they cost, in units.
+        Cost of the seeds, in units.
     reached : int
-        Judging graphs, of ``judges``, in which they reached η.
+        Number of the ``judges`` graphs in which they reached η.
     judges, attempts : int
-        Graphs of the last judgement, and judgements in all.
+        Number of graphs of the last judgement, and number of judgements.
     """
 
     seeds: np.ndarray
@@ -109,7 +111,10 @@ def draw_live_graph(edges, n, seed, tag, sample, indptr, heads, tails):
 
 @njit
 def spread_on(v, indptr, heads, offset, reached, stamp, queue, limit):
-    """Return how many unreached vertices v reaches in a graph, ``limit`` at most; marks them ``stamp``."""
+    """Return the number of unreached vertices that v reaches in a graph, at most ``limit``.
+
+    Mark them with ``stamp``.
+    """
     if reached[v] == 255 or limit <= 0:
         return int64(0)
     queue[0] = v
@@ -129,7 +134,7 @@ def spread_on(v, indptr, heads, offset, reached, stamp, queue, limit):
 
 @njit
 def gain(v, indptrs, heads, offsets, reached, counts, eta, stamps, queue):
-    """Return by how much v raises Σ min(reached, η) over all graphs."""
+    """Return the increase of Σ min(reached, η) over all graphs by v."""
     total = int64(0)
     for w in range(len(counts)):
         if stamps[w] == 254:
@@ -151,24 +156,24 @@ def gains(indptrs, heads, offsets, reached, counts, eta, stamps, queue, found):
 
 @njit
 def take(v, indptrs, heads, offsets, reached, counts, queue):
-    """Make v a seed: mark all it reaches in every graph, and count them."""
+    """Make v a seed: mark and count the vertices that it reaches in every graph."""
     for w in range(len(counts)):
         counts[w] += spread_on(v, indptrs[w], heads, offsets[w], reached[w], 255, queue, int64(reached.shape[1]))
 
 
 class LiveGraphs:
-    """Fixed live-edge graphs in memory, and what the seeds so far reach in each.
+    """Fixed live-edge graphs in memory, and the vertices that the seeds so far reach in each.
 
     Attributes
     ----------
     indptrs : int32 array, shape (graphs, n + 1)
-        Row starts of each graph's live out-edges, from its own first one on.
+        Row starts of each graph's live out-edges, counted from its first edge.
     heads : int32 array
-        Their heads, graph after graph.
+        Heads of the edges, graph after graph.
     offsets : int64 array, shape (graphs + 1,)
         First live edge of each graph.
     reached : uint8 array, shape (graphs, n)
-        255 where the seeds reach; other marks are of earlier looks.
+        255 for vertices that the seeds reach; other marks are from earlier searches.
     counts : int64 array, shape (graphs,)
         Vertices that the seeds reach.
     """
@@ -204,7 +209,7 @@ class LiveGraphs:
 
     @classmethod
     def joined(cls, parts: "list[LiveGraphs]") -> "LiveGraphs":
-        """Return the graphs of several."""
+        """Return the graphs of several objects as one."""
         indptrs, reached, counts = (
             np.concatenate([getattr(part, name) for part in parts]) for name in ("indptrs", "reached", "counts")
         )
@@ -212,13 +217,13 @@ class LiveGraphs:
         return cls(indptrs, pieces, reached, counts)
 
     def gain(self, v: int, eta: int) -> int:
-        """Return by how much v raises Σ min(reached, η)."""
+        """Return the increase of Σ min(reached, η) by v."""
         return int(
             gain(v, self.indptrs, self.heads, self.offsets, self.reached, self.counts, eta, self.stamps, self.queue)
         )
 
     def gains(self, eta: int) -> np.ndarray:
-        """Return that of every vertex, as int64 (n,)."""
+        """Return the gain of every vertex, as int64 (n,)."""
         found = np.empty(self.reached.shape[1], np.int64)
         gains(self.indptrs, self.heads, self.offsets, self.reached, self.counts, eta, self.stamps, self.queue, found)
         return found
@@ -238,11 +243,11 @@ def choose_once(
     graph : Graph
         With its transpose and edge probabilities.
     params : Params
-        ``eta``, ``model``, ``costs`` and ``seed`` count.
+        Only ``eta``, ``model``, ``costs`` and ``seed`` are used.
     tables : dict of arrays, optional
-        Sampling tables of the graph, if at hand.
+        Sampling tables of the graph, if available.
     graphs : int
-        Graphs that seeds are chosen on at first, and drawn at a time, >= 1.
+        Number of graphs for the first choice, and number drawn at a time, >= 1.
 
     Raises
     ------
@@ -274,7 +279,7 @@ def choose_once(
 
 
 def passes(reached: int, runs: int, numerator: int, denominator: int) -> bool:
-    """Return whether ``reached`` of ``runs`` proves a probability of 0.99 with an error of at most a given chance.
+    """Return whether ``reached`` of ``runs`` proves a probability of 0.99, with at most a given error probability.
 
     This is Clopper and Pearson's lower bound (1934) compared with 0.99, in exact integers:
     Pr[Bin(runs, 0.99) >= reached] must not exceed the chance.
@@ -285,7 +290,7 @@ def passes(reached: int, runs: int, numerator: int, denominator: int) -> bool:
 
 
 def _choose(graphs: LiveGraphs, costs: Costs, eta: int, losses: int, seeds: list[int]) -> None:
-    """Append seeds by gain per cost, with lazy evaluation, until all graphs but ``losses`` reach η."""
+    """Append seeds by gain per cost, with lazy evaluation, until all but ``losses`` graphs reach η."""
     values = costs.values.tolist()
     start = len(seeds)
     heap = [(-found / values[v], v, start) for v, found in enumerate(graphs.gains(eta).tolist())]

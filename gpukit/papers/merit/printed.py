@@ -1,8 +1,8 @@
 """The paper's update of mRR sets as printed (section 3.3), on the CPU: biased, for comparison only.
 
-A clean set keeps its members and gets further roots, in the proportions that lemma 3.4 expects, from inside and
-outside; a polluted one keeps its living roots and is drawn again with fresh coins. Sets that survive are those whose
-coins happened to keep them clear of activated vertices, so the updated collection is no sample of the residual graph.
+A clean set keeps its members and gets further roots from inside and outside, in the proportions that lemma 3.4 expects.
+A polluted set keeps its living roots and is drawn again with fresh coins. The sets that are kept have coins that
+happened to avoid the activated vertices. So the updated collection is no sample of the residual graph.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ from gpukit.merit.rule import SEQUENCE, InEdges, Key, Remaining, Span, root_coun
 from gpukit.worlds.rule import biased, word_of
 
 PROMOTION = 2
-"""Vertex field of the draws that promote members to roots, beside those of :mod:`gpukit.merit.rule`."""
+"""Vertex field of the draws that promote members to roots, in addition to those of :mod:`gpukit.merit.rule`."""
 
 VERSION_SHIFT = 32
 """A polluted set's coins get the id ``r + (version << 32)``: new ones each time."""
@@ -25,7 +25,7 @@ VERSION_SHIFT = 32
 
 @njit
 def _uniform(size, key, sample, field, cursor):
-    """Return a uniform number in [0, size) from the word ``cursor`` on, and the place after the words used."""
+    """Return a uniform number in [0, size) from the words from ``cursor`` on, and the place after the used words."""
     while True:
         word = word_of(draw4(key.seed, key.root_tag, sample, field, cursor >> 2), cursor & 3)
         cursor += 1
@@ -41,9 +41,9 @@ def update_as_printed(edges, remaining, key, span, sets, arena, tail, visited, s
     Parameters
     ----------
     history : int64 array, shape (2, >= end)
-        How often each set was drawn with new coins, and the words used for promotions of each.
+        How often each set was drawn with new coins, and the number of words used for its promotions.
 
-    Other parameters and what is returned: :func:`gpukit.merit.update_cpu.update_sets`.
+    For other parameters and the result see :func:`gpukit.merit.update_cpu.update_sets`.
     """
     versions, promotions = history[0], history[1]
     n, dead, living = len(remaining.dead), remaining.dead, remaining.living
@@ -59,7 +59,7 @@ def update_as_printed(edges, remaining, key, span, sets, arena, tail, visited, s
             continue
         outside = wanted - known
         if clean:
-            # Lines 9 to 18: keep all members; of the further roots lemma 3.4 takes so many from outside (rounded).
+            # Lines 9 to 18: keep all members. Lemma 3.4 says how many further roots come from outside (rounded).
             facts[update_cpu.EXTENDED] += 1
             for i in range(size):
                 copy[i] = old[i]
@@ -101,16 +101,16 @@ def update_as_printed(edges, remaining, key, span, sets, arena, tail, visited, s
 
 
 class PrintedUpdate:
-    """Updates the sets of a segment as printed, in the place of :func:`gpukit.merit.update_cpu.update_sets`.
+    """Updates the sets of a segment as printed; replaces :func:`gpukit.merit.update_cpu.update_sets`.
 
-    New sets are the same; it remembers how often each was drawn anew since the segment was empty.
+    New sets are the same; the object stores how often each was drawn again since the segment was empty.
     """
 
     def __init__(self) -> None:
         self._history = np.zeros((2, 0), np.int64)
 
     def __call__(self, edges: InEdges, remaining: Remaining, key: Key, span: Span, *space: Any) -> tuple[int, int, int]:
-        """Make sets of a segment sets of the current round, as far as its arena has room."""
+        """Update the sets of a segment to the current round, as far as its arena has room."""
         if span.have == 0:
             self._history = np.zeros((2, 0), np.int64)
         if span.begin >= span.have:

@@ -1,4 +1,4 @@
-"""A collection of mRR sets on a GPU in segments, as the paper keeps them (3.1, 3.3.3): the sets and seeds of the CPU.
+"""A collection of mRR sets on a GPU in segments, as in the paper (3.1, 3.3.3); sets and seeds equal those of the CPU.
 
 MERIT itself keeps sets in hash tables (:mod:`gpukit.merit.sets_cuda`). The load groups of figures 9, 10 and 16 and the
 method ``segmented`` of figures 11 to 15 need segments, and GAMCSS draws its sets there.
@@ -24,63 +24,64 @@ from gpukit.worlds.collection import check_ids
 from gpukit.worlds.reverse import Reverse
 
 MAX_BLOCK = kernels.AT_ONCE
-"""Threads of a block at most: a step has nothing to do for more."""
+"""Most threads of a block: a step has no work for more."""
 
 MIN_LENGTH = 1 << 12
-"""Entries of a ring at least."""
+"""Least number of entries of a ring."""
 
 MIN_SEGMENTS = 32
 
 PER_BLOCK = 4
-"""Segments for each block that the GPU holds at once: blocks that end early make room for others."""
+"""Segments per block that the GPU can hold at once: blocks that end early make room for others."""
 
 HEADROOM = 2
-"""By how much more than what is expected a ring is made larger."""
+"""Factor by which a new ring is longer than expected."""
 
 WIDE = 1000
-"""Members of a set, on average, from which on a block has two warps, not one."""
+"""Mean number of members of a set from which on a block has two warps instead of one."""
 
 CROWDED = 4
-"""Sets of a segment above which more segments are made, if there can be more: a segment's sets wait for each other."""
+"""Sets of a segment above which more segments are made, if possible: the sets of a segment wait for each other."""
 
 FEW, SET_BYTES = 64, 25
-"""Sets that the arrays have room for at first, and device memory for a set beside its record; the arrays may be twice
-as long as there are sets."""
+"""Initial capacity of the arrays in sets, and bytes of device memory per set besides its members; the arrays may be
+twice as long as the number of sets."""
 
 
 class RingState(DeviceState):
-    """What the collections of a campaign share: bitmaps of searches and a filter of the dead, and no queues."""
+    """The data that the collections of a campaign share: bitmaps of searches and a filter of dead vertices."""
 
     def __init__(self, reverse: Reverse, residual: Residual) -> None:
         self.block = 32 if xp is np else kernels.BLOCK
         self.blocks = 2 if xp is np else resident_blocks(kernels.BLOCK, kernels.REGISTERS)
         self.no_order = Buffer(np.empty(0, np.int32))
-        # Weak: a collection holds its state, and both give their memory back when nobody uses them.
+        # Weak references: a collection refers to its state, and both free their memory when nobody uses them.
         self.collections: WeakSet[RingSets] = WeakSet()
         super().__init__(reverse, residual)
 
     def _plan_searches(self, n: int, free: int) -> dict[str, int]:
-        """Return the bytes that searches need, by name; choose how many segments there are."""
+        """Return the bytes that searches need, by name; also choose the number of segments."""
         words, self.segments = (n + 31) // 32, PER_BLOCK * self.blocks
         while self.segments > MIN_SEGMENTS and 4 * words * self.segments > SEARCH_SHARE * free:
             self.segments //= 2
         return {"bitmaps": 4 * words * self.segments, "filter": 4 * discover_cuda.FILTER_WORDS}
 
     def _make_searches(self, n: int) -> None:
-        """Make what :meth:`_plan_searches` planned for."""
+        """Allocate the arrays that :meth:`_plan_searches` planned."""
         self.visited = Buffer((self.segments, (n + 31) // 32), np.uint32, 0)
         self.filter = Buffer(discover_cuda.FILTER_WORDS, np.uint32, 0)
         self.counts = Buffer(n, np.int32)
 
     @property
     def _searches(self) -> tuple[Buffer, ...]:
-        """What searches take."""
+        """The arrays of searches."""
         return self.visited, self.filter, self.counts
 
     def mark_dead(self, vertices: np.ndarray, weakened: np.ndarray, living_in: np.ndarray) -> None:
-        """Mark vertices as dead, and note how many living in-neighbours those that lost one still have."""
+        """Mark vertices as dead, and update the number of living in-neighbours of their out-neighbours."""
         if all(one._valid == one.size for one in self.collections):
-            # No set holds one that died before: the fewer the filter does, the fewer members are suspected.
+            # No set contains a vertex that died earlier. The fewer vertices are in the filter, the fewer members match
+            # it by chance.
             self.filter.array.fill(0)
         pairs = len(vertices) * self.visited.array.shape[0]
         grid = 1 if xp is np else min(4 * self.blocks, -(-pairs // 128))
@@ -91,7 +92,7 @@ class RingState(DeviceState):
 
 
 class RingSets:
-    """A collection on the current GPU, in segments; set r lies in segment r mod segments.
+    """A collection on the current GPU, in segments; set r is in segment r mod segments.
 
     Parameters
     ----------
@@ -100,14 +101,14 @@ class RingSets:
         As for :class:`gpukit.merit.sets.CpuSets`.
     seed : int
     raw : bool
-        Leave LT weights as they are.
+        Whether LT weights are not renormalised.
     groups : int
-        β: the update takes the segments in so many launches, by falling number of changed sets, with blocks as many
-        times larger, ``MAX_BLOCK`` threads at most.
+        β: the update processes the segments in this number of launches, ordered by falling number of changed sets. Its
+        blocks are larger by this factor, up to ``MAX_BLOCK`` threads.
     share : float
-        Of the memory for the rings of all collections.
+        Share of the memory for the rings of all collections.
     owner : bool
-        Whether this is the collection which tells the state who died, and whose memory includes the state's.
+        Whether this collection reports dead vertices to the state; its memory then includes that of the state.
     """
 
     has_history = False
@@ -133,17 +134,17 @@ class RingSets:
 
     @property
     def probes(self) -> int:
-        """Vertices whose in-edges were drawn, in all."""
+        """Total number of vertices whose in-edges were drawn."""
         return self._probes + int(self._control.host()[kernels.PROBES])
 
     def memory(self) -> int:
-        """Return the most bytes of device memory taken so far."""
+        """Return the peak of used bytes of device memory."""
         taken = total_bytes(self._starts, self._sizes, self._roots, self._cursors, self._flags, self._ring)
         self._most_bytes = max(self._most_bytes, taken)
         return self._most_bytes + (self.state.bytes() if self.owner else 0)
 
     def planned(self) -> int:
-        """Return the bytes of device memory that the budget planned for when it made the rings, at most."""
+        """Return the largest number of bytes of device memory that was planned when rings were made."""
         return self._planned + (self.state.planned if self.owner else 0)
 
     def restart(self, first: int) -> None:
@@ -153,16 +154,16 @@ class RingSets:
         self._control.array[kernels.MEMBERS] = 0
 
     def kill(self, vertices: np.ndarray, weakened: np.ndarray) -> None:
-        """Take note that vertices died: all sets must be looked at again."""
+        """Record that vertices died: all sets must be checked again."""
         if self.owner:
             self.state.mark_dead(vertices, weakened, self.residual.living_in)
         self._valid = 0
 
     def begin(self, size: int) -> None:
-        """Do nothing: rings may be made anew for sets that are not needed."""
+        """Do nothing: an update of sets that are not needed might make new rings."""
 
     def update(self, size: int) -> None:
-        """Make the sets below ``size`` that exist sets of the current round."""
+        """Update the existing sets below ``size`` to the current round."""
         low, high = self._valid, min(size, self.size)
         if high <= low:
             return
@@ -174,7 +175,7 @@ class RingSets:
         self._valid = high
 
     def extend(self, size: int) -> None:
-        """Draw sets until there are ``size``; the others must be up to date."""
+        """Draw sets until there are ``size``; existing sets must be up to date."""
         if size <= self.size:
             return
         check_ids(self.first, size)
@@ -186,7 +187,10 @@ class RingSets:
         self.size = self._valid = size
 
     def _make_room(self, size: int) -> bool:
-        """Make rings for ``size`` sets of this round if they are likely to be too short; return whether all are new."""
+        """Make rings for ``size`` sets of this round if the present ones are probably too short.
+
+        Return whether all are new.
+        """
         sets = max(size, self.size)
         self._planned = max(self._planned, self._plan(sets))
         for array in (self._starts, self._sizes, self._roots, self._cursors, self._flags):
@@ -198,23 +202,24 @@ class RingSets:
         return True
 
     def _needed(self, size: int, segments: int) -> int:
-        """Return the length of rings for sets of this round: a third for what counts, a quarter for the largest."""
+        """Return the length of rings for sets of this round: three times the counted members, four times the largest
+        set."""
         mean = self._mean()
         largest = min(float(self.residual.living), 1.5 * mean + 50)
         sets = -(-size // segments)
         return int(max(MIN_LENGTH, 3 * sets * (mean + kernels.HEADER), 4 * (largest + kernels.HEADER)))
 
     def _mean(self) -> float:
-        """Return how many members a set of this round is likely to have."""
+        """Return the expected number of members of a set of this round."""
         living = self.residual.living
         return min(float(living), (living / self.residual.eta + 1) * self._reach)
 
     def _room(self) -> int:
-        """Return how many entries all rings may have together."""
+        """Return the most entries of all rings together."""
         return int(self.share * self.state.set_memory) // 4
 
     def _fitting(self, size: int, least: int) -> int:
-        """Return how many rings, ``least`` entries long or as long as needed, can be used and memory allows."""
+        """Return the number of rings, of at least ``least`` entries, that are useful and fit into memory."""
         segments = self.state.segments
         while segments > self.state.blocks and segments >= 2 * size:
             segments //= 2
@@ -225,7 +230,7 @@ class RingSets:
         return segments
 
     def _new_rings(self, size: int, least: int) -> None:
-        """Make empty rings for so many sets, of at least so many entries; longer than needed where there is room."""
+        """Make empty rings for a number of sets, with a least number of entries; longer ones if there is memory."""
         room, segments = self._room(), self._fitting(size, least)
         needed = self._needed(size, segments)
         least = max(least, needed)
@@ -240,25 +245,25 @@ class RingSets:
         self._control.array[kernels.MEMBERS] = 0
 
     def _plan(self, size: int) -> int:
-        """Return the bytes that the rings will take, and the arrays at most; these may be left from more sets."""
+        """Return the bytes of the rings plus the most bytes of the arrays, which may remain from more sets."""
         return self.ring_bytes + SET_BYTES * max(2 * size, 2 * FEW, len(self._starts))
 
     def _longer_rings(self, size: int) -> None:
-        """Make empty rings of twice the length, after sets found no room."""
+        """Make empty rings of twice the length, after sets did not fit."""
         self._probes += int(self._control.host()[kernels.PROBES])
         self._control.array.fill(0)
         self._new_rings(size, 2 * self.length)
 
     def redraw(self) -> None:
-        """Draw the valid sets again in longer rings, after they found no room; the others are gone."""
+        """Draw the valid sets again in longer rings, after they did not fit; other sets are dropped."""
         self._longer_rings(self._valid)
         self._update_sets(0, 0, self._valid)
         self.size = self._valid
 
     def draw(self, low: int, high: int) -> int:
-        """Draw the sets low … high - 1 alone, into empty rings; return how many members they have together.
+        """Draw only the sets low … high - 1, into empty rings; return their total number of members.
 
-        For an owner who takes them away at once and overwrites their starts: the sets below ``low`` are not kept.
+        This is for an owner that copies them at once and overwrites their starts. The sets below ``low`` are not kept.
         """
         while True:
             self._states.array.fill(0)
@@ -278,7 +283,7 @@ class RingSets:
 
     @property
     def ring_bytes(self) -> int:
-        """Bytes that the rings take."""
+        """Bytes of the rings."""
         return 4 * self.segments * self.length
 
     def places(self) -> tuple[np.ndarray, np.ndarray]:
@@ -286,7 +291,7 @@ class RingSets:
         return self._starts.host(), self._sizes.host()
 
     def _update_changed(self, low: int, high: int) -> None:
-        """Look which of the sets low … high - 1 changed, and make them sets of this round."""
+        """Find which of the sets low … high - 1 changed, and update these to this round."""
         state, rest = self.state, self.residual
         self._load.array.fill(0)
         self._control.array[kernels.CHANGED] = 0
@@ -297,7 +302,7 @@ class RingSets:
             discover_cuda.RingSets(self._starts.view, self._sizes.view, self._roots.view, self._ring.view),
             discover_cuda.Changes(self._flags.view, self._load.view, self._changed.view, self._control.view),
         )  # fmt: skip
-        # With one group the host need not know how many changed: blocks that find nothing to do end at once.
+        # With one group the host need not know the number of changed sets: blocks without work end at once.
         listed = min(self.segments, high - low)
         if self.groups > 1:
             listed = int(self._control.host()[kernels.CHANGED])
@@ -309,7 +314,7 @@ class RingSets:
     def _update_sets(
         self, begin: int, have: int, end: int, order: Buffer | None = None, listed: int = 0, groups: int = 1
     ) -> None:
-        """Make the sets begin … end - 1 sets of this round, in these segments or from that of set ``begin`` on."""
+        """Update the sets begin … end - 1 to this round, in these segments, or from the segment of set ``begin`` on."""
         state, rest = self.state, self.residual
         if order is None:
             order, listed = state.no_order, min(self.segments, end - begin)
@@ -325,7 +330,7 @@ class RingSets:
             )  # fmt: skip
 
     def _block(self, grid: int) -> int:
-        """Return how many threads a block has: more for large sets, and the more, the fewer blocks there are."""
+        """Return the number of threads of a block: more for large sets, and more if there are fewer blocks."""
         block = self.state.block
         if xp is np:
             return block
@@ -360,7 +365,7 @@ class RingSets:
         return selection_of(result, b, costs, judge is not None, state.counts.host)
 
     def _note_members(self, members: int) -> None:
-        """Take note of how many members the valid sets have together."""
+        """Record the total number of members of the valid sets."""
         self._members, self.peak_members = members, max(self.peak_members, members)
         self._reach = max(1.0, members / self._valid / (self.residual.living / self.residual.eta))
 

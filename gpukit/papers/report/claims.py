@@ -23,7 +23,7 @@ CLAIM = (
 """Columns of a table of claims."""
 
 TYPED = ("claim", "section", "text", "printed", "kind", "item")
-"""Columns of a claim that its verdict has, too."""
+"""Columns of a claim that its verdict also has."""
 
 JUDGED = ("publication", "scale", *TYPED, "rule", "measured", "verdict", "why")
 """Columns of a table of verdicts."""
@@ -33,19 +33,20 @@ REPRODUCED, CONTRADICTED, ERRATUM, UNDECIDED, UNJUDGED = VERDICTS = (
 )
 
 DECIDED = (CONTRADICTED, ERRATUM, REPRODUCED)
-"""Verdicts that are shown claim by claim, in this order."""
+"""Verdicts whose claims are listed one by one, in this order."""
 
 OPEN = {UNDECIDED: "for lack of a run that decides", UNJUDGED: "as no run of ours can decide"}
 """Verdicts that are shown by their reasons, and what these have in common."""
 
 AS_PRINTED, OURS = "as printed", "ours"
-"""Methods whose rows decide: the paper's, which can contradict it, and our version of it, which cannot."""
+"""Methods whose rows decide: the paper's method, which can contradict it, and our version of the method, which
+cannot."""
 
 REPEATS = 5
-"""The fewest runs that decide about a speed."""
+"""Least number of runs that decide about a speed."""
 
 SIZES = ("vertices", "edges")
-"""What the names of the claims begin with that have the sizes of the paper's graphs."""
+"""Beginnings of the names of claims that state the sizes of the paper's graphs."""
 
 SPEEDS = ("speed", "factor")
 """Kinds of claims that are about time."""
@@ -55,13 +56,13 @@ _SIDE = re.compile(r"([^{:]*)(?:: ([^{]*))?(?:\{(.*)\})?")
 
 
 class Side(NamedTuple):
-    """What the values of a claim are of: methods (the smallest counts), a quantity, and what their setting says."""
+    """The values of a claim: their methods (the smallest value counts), their quantity, and words of their setting."""
 
     methods: tuple["Method", ...]
 
 
 class Method(NamedTuple):
-    """A pattern of methods, a quantity (none: the claim's), and the words that the setting of its rows has to have."""
+    """A pattern of methods, a quantity (empty: the claim's), and words that the setting of the rows must contain."""
 
     pattern: str
     quantity: str
@@ -69,12 +70,12 @@ class Method(NamedTuple):
 
 
 class Lack(Exception):
-    """Why a graph has no value for a claim."""
+    """The reason why a graph has no value for a claim."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A row of a table of claims, understood."""
+    """A parsed row of a table of claims."""
 
     row: Row
     rule: Rule | None
@@ -96,7 +97,7 @@ class Claim:
 
     @property
     def shown(self) -> str:
-        """The rule, and the rows that it is applied to, as a text."""
+        """The rule and the rows to which it applies, as a text."""
         if self.rule is None:
             return ""
         row = self.row
@@ -112,7 +113,7 @@ def read_claims(path: str) -> list[Claim]:
     Raises
     ------
     InputError
-        If the file is missing or broken, or a rule or a number in it is none.
+        If the file is missing or broken, or has an invalid rule or number.
     """
     rows = read_typed(path, dict.fromkeys(CLAIM, str), "a table of claims")
     claims = []
@@ -159,7 +160,7 @@ def _side(text: str) -> Side:
 
 
 def _places(text: str, graphs: tuple[str, ...]) -> dict[str, tuple[float, ...]]:
-    """Return the places on the axis of each graph; none where any will do."""
+    """Return the places on the axis for each graph; empty if all places count."""
     if ":" not in text:
         return dict.fromkeys(graphs, tuple(map(float, text.split())))
     places = {
@@ -171,9 +172,11 @@ def _places(text: str, graphs: tuple[str, ...]) -> dict[str, tuple[float, ...]]:
 
 
 def joined(tables: Sequence[Sequence[Row]]) -> list[Row]:
-    """Return the rows of several tables ``items``: of an item on a graph those of the last that measured it.
+    """Return the rows of several tables ``items``.
 
-    A real graph goes before a stand-in.
+    For an item on a graph they come from the last table that measured it.
+
+    Rows of a real graph are preferred to those of a stand-in.
     """
     best: dict[tuple[str, str], tuple[bool, int]] = {}
     for number, rows in enumerate(tables):
@@ -197,11 +200,11 @@ def judge(claims: Sequence[Claim], rows: Sequence[Row], paper: str, scale: str) 
     claims : sequence of Claim
         From :func:`read_claims`.
     rows : sequence of dict
-        Of the table ``items``, those of that paper.
+        The rows of the paper in the table ``items``.
     paper : str
         A key of :data:`gpukit.papers.report.publications.PUBLICATIONS`.
     scale : str
-        The scale it was built at; ``smoke`` decides about no speed.
+        The scale at which it was rebuilt; ``smoke`` decides no claim about speed.
 
     Returns
     -------
@@ -211,7 +214,7 @@ def judge(claims: Sequence[Claim], rows: Sequence[Row], paper: str, scale: str) 
     Raises
     ------
     InputError
-        If a number in a row is none.
+        If a number in a row is invalid.
     """
     for row in rows:
         _check_numbers(row)
@@ -228,7 +231,7 @@ def judge(claims: Sequence[Claim], rows: Sequence[Row], paper: str, scale: str) 
 
 
 def _check_numbers(row: Row) -> None:
-    """Raise InputError where a number of a rebuilt row is none."""
+    """Raise InputError if a number of a rebuilt row is invalid."""
     try:
         int(row["repeats"])
         _ = [float(row[name]) for name in ("ours", "ours_sd", "x") if row[name] not in (_NA, "")]
@@ -237,7 +240,7 @@ def _check_numbers(row: Row) -> None:
 
 
 def _verdict(claim: Claim, evidence: "Evidence", scale: str) -> tuple[str, str, str]:
-    """Return what was measured, the verdict, and why."""
+    """Return the measured values, the verdict, and the reason."""
     if claim.kind == "missing":
         return "", UNJUDGED, claim.row["rule"]
     if claim.kind == "proof":
@@ -279,7 +282,7 @@ def _verdict(claim: Claim, evidence: "Evidence", scale: str) -> tuple[str, str, 
 
 
 def _spared(claim: Claim, standing: list[str]) -> list[str]:
-    """Return why a claim that does not hold here is not contradicted, if it is not."""
+    """Return why a claim that does not hold here is not contradicted; an empty text if it is contradicted."""
     if claim.kind == "factor":
         return ["short of the printed factor, on other machines than the paper's"]
     if claim.row["method"] != AS_PRINTED:
@@ -296,14 +299,14 @@ def _grouped(lacks: Mapping[str, str]) -> list[str]:
 
 
 class Evidence:
-    """The rebuilt rows of a paper, and the sizes of its graphs in print.
+    """The rebuilt rows of a paper, and the printed sizes of its graphs.
 
     Parameters
     ----------
     rows : sequence of dict
         The table ``items``.
     sizes : sequence of Claim
-        The claims :data:`SIZES`, as far as there are such.
+        The claims :data:`SIZES`, if there are any.
     """
 
     def __init__(self, rows: Sequence[Row], sizes: Sequence[Claim]) -> None:
@@ -312,11 +315,11 @@ class Evidence:
 
     @cached_property
     def data(self) -> dict[tuple[str, str], str]:
-        """What each graph of an item is: ``real``, or a stand-in and how it was made."""
+        """The kind of each graph of an item: ``real``, or a stand-in and how it was made."""
         return {(row["item"], row["graph"]): row["data"] for row in self.rows}
 
     def is_stand_in(self, claim: Claim, graph: str) -> bool:
-        """Return whether a graph of a claim is a synthetic one instead of the paper's."""
+        """Return whether a graph of a claim is a stand-in for the paper's graph."""
         return self.data.get((claim.row["item"], graph), "").startswith("stand-in")
 
     def is_bound(self, claim: Claim, graph: str) -> bool:
@@ -328,7 +331,7 @@ class Evidence:
         )
 
     def series(self, claim: Claim, graph: str) -> list[Series]:
-        """Return the values of a claim on a graph by x, one series for each method that a pattern fits; raises Lack."""
+        """Return the values of a claim on a graph by x, one series per method that matches a pattern; raises Lack."""
         self._check_size(claim, graph)
         tops = self._values(claim, claim.of, graph, claim.bounded)
         if claim.over is not None:
@@ -349,7 +352,7 @@ class Evidence:
         return chosen
 
     def _check_size(self, claim: Claim, graph: str) -> None:
-        """Raise Lack where a graph is another than the paper's, or of another size."""
+        """Raise Lack if a graph differs from the paper's, or has another size."""
         data = self.data.get((claim.row["item"], graph))
         if data is None:
             raise Lack("not measured")
@@ -381,7 +384,7 @@ class Evidence:
             raise lacks[0]
         if len(found) == 1:
             return list(found[0].values())
-        # Of competitors those count that ran; at each place the smallest value.
+        # Only competitors that ran count; at each place the smallest value is taken.
         best: dict[float, Point] = {}
         for values in (values for one in found for values in one.values()):
             for x, point in values.items():
@@ -418,14 +421,17 @@ class Evidence:
 
 
 def _point(row: Row) -> Point:
-    """Return a value, and two standard errors of it relative to it."""
+    """Return a value, and its two standard errors relative to the value."""
     value, runs = float(row["ours"]), int(row["repeats"])
     spread = 0.0 if row["ours_sd"] == _NA or not value else float(row["ours_sd"]) / abs(value)
     return Point(value, 2 * spread / math.sqrt(runs))
 
 
 def _says(setting: str, words: Iterable[str]) -> bool:
-    """Return whether a setting contains all of these words; one with ``4 × …`` also has ``GPU`` and ``4 GPUs``."""
+    """Return whether a setting contains all of these words.
+
+    A setting with ``4 × …`` also has ``GPU`` and ``4 GPUs``.
+    """
     device = re.search(r"(\d+) × ", setting)
     if device:
         setting += f"; GPU; {device[1]} GPU{'s' if device[1] != '1' else ''}"
@@ -433,13 +439,13 @@ def _says(setting: str, words: Iterable[str]) -> bool:
 
 
 def count(rows: Iterable[Row]) -> dict[str, int]:
-    """Return how many verdicts of each kind there are."""
+    """Return the number of verdicts of each kind."""
     verdicts = [row["verdict"] for row in rows]
     return {one: verdicts.count(one) for one in VERDICTS}
 
 
 def _judged(path: str) -> list[Row]:
-    """Return the rows of a table of verdicts; raises InputError where paper, scale or verdict is none."""
+    """Return the rows of a table of verdicts; raises InputError if a paper, scale or verdict is unknown."""
     rows = read_typed(path, dict.fromkeys(JUDGED, str), "a table by `gpukit papers report claims`")
     for number, row in enumerate(rows, start=2):
         for name, known in (("publication", PUBLICATIONS), ("scale", SCALES), ("verdict", VERDICTS)):

@@ -1,4 +1,4 @@
-"""The tables and figures of the paper on structural diversity, out of timed runs and decompositions."""
+"""The tables and figures of the paper on structural diversity, from timed runs and decompositions."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,7 +17,7 @@ NAMES |= {"no-gpu-ego": "NoGPUEgo", "no-multiple-gpu": "NoMultipleGPU", "no-work
 NAMES |= {"no-threads": "one CPU thread", "no-pruning": "no pruning"}
 
 SIZES = {"degree": "largest degree", "trussness": "largest trussness", "ego_trussness": "largest trussness in egos"}
-"""What table 1 shows of the largest things."""
+"""The maxima that table 1 shows."""
 
 STEALING = {"none": "mgpu-div", "exhausted": "mgpu-div-e", "dynamic": "mgpu-div-d"}
 """The paper's names of full decomposition on several GPUs, by the balance of work."""
@@ -57,11 +57,12 @@ KINDS = {
         _measures,
     )
 }
-"""A row a timed run, or a quantity of a graph. ``sampled``: vertices timed, scaled to all; 0 if all were."""
+"""One row per timed run, or per quantity of a graph. ``sampled``: number of timed vertices, from which the time of all
+is scaled up; 0 if all were timed."""
 
 
 def _method(row: Row) -> str:
-    """Return the paper's name for what was run, or ours where the paper has none."""
+    """Return the paper's name of a method, or ours if the paper has none."""
     if row["method"] == "extract" and row["device"] == "cpu":
         return "cpu-div" if row["threads"] == 1 else "mcpu-div"
     if row["method"] in ("whole", "extract") and row["device"] == "cuda":
@@ -99,7 +100,7 @@ def _times(tables: Tables) -> Iterator[Observation]:
 
 
 def _speed_ups(tables: Tables, methods: tuple[str, ...], quantity: str) -> Iterator[Observation]:
-    """Yield how many times as fast as one CPU thread the first of some methods is that was timed on a graph."""
+    """Yield the speed-up over one CPU thread, for the first of some methods that was timed on a graph."""
     for (graph, model), spent in _means(tables).items():
         fast = [method for method in methods if method in spent]
         if fast and "cpu-div" in spent:
@@ -108,7 +109,7 @@ def _speed_ups(tables: Tables, methods: tuple[str, ...], quantity: str) -> Itera
 
 
 def _speeds(tables: Tables) -> Iterator[Observation]:
-    """Yield times, and how many times as fast as one CPU thread the paper's last method is, or ours on this device."""
+    """Yield times, and the speed-up over one CPU thread of the paper's final method, or of ours on this device."""
     yield from _times(tables)
     yield from _speed_ups(tables, ("mgpu-div-d", "gpu-div", "whole"), "speed-up over cpu-div, {model}")
 
@@ -125,7 +126,7 @@ WITHOUT = {
     "no-threads": ("cpu-div", ("mcpu-div",)),
     "no-pruning": ("full", ("search",)),
 }
-"""The ablations: the method without something, and with it. The last two are ours, and run on a CPU too."""
+"""The ablations: the method without a part, and with it. The last two are ours, and also run on a CPU."""
 
 
 def _ablations(tables: Tables) -> Iterator[Observation]:
@@ -153,7 +154,7 @@ def _against(tables: Tables, name: str) -> Iterator[Observation]:
 
 
 def _sampling(tables: Tables) -> Iterator[Observation]:
-    """Yield times against the part of the vertices sampled for the cost model, which one device goes without."""
+    """Yield times against the fraction of vertices sampled for the cost model; a single device needs no model."""
 
     def said(row: Row) -> str:
         return _setting(row) if row["gpus"] > 1 else f"one device samples nothing: {_setting(row)}"

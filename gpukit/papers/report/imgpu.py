@@ -1,4 +1,4 @@
-"""The tables and figures of the paper on IMGPU, and the numbers of its text, out of single runs of its methods."""
+"""The tables and figures of the paper on IMGPU, and the numbers of its text, from single runs of its methods."""
 
 import math
 from collections.abc import Iterator
@@ -24,21 +24,21 @@ NAMES = {"imgpu": "IMGPU", "imgpu-o": "IMGPU_O", "imgpu-k": "IMGPU_K", "imgpu-r"
 NAMES |= {"buta-cpu": "BUTA_CPU", "mixgreedy": "MixGreedy", "esmce": "ESMCE", "pmia": "PMIA", "fixed": "fixed worlds"}
 
 UNROLLED = "imgpu-u-"
-"""What the names of runs with unrolled loads begin with; the length follows."""
+"""Beginning of the names of runs with unrolled loads; the length follows."""
 
 OPTIMISED = {"imgpu-k": "imgpu-k", "imgpu-r": "imgpu-r", f"{UNROLLED}16": "imgpu-u", "imgpu-o": "imgpu-o"}
-"""Figure 10: what the runs with optimisations go by there."""
+"""The names of the runs with optimisations in figure 10."""
 
 LARGEST = "Twitter"
-"""The graph that the paper sets apart from the other three."""
+"""The graph that the paper treats apart from the other three."""
 
 EVERY, OTHERS = "all graphs", f"all but {LARGEST}"
-"""What stands in the place of a graph where the text gives one number for several."""
+"""The graph column of numbers that the text gives for several graphs."""
 
 
 def _measures(path: str) -> list[Row]:
     with record_of(path, "imgpu run`, `gpukit papers imgpu …`, `gim baseline` or `evaluate spread") as record:
-        # A spread is of seeds that were chosen with some k and worlds.
+        # A spread belongs to seeds chosen with a given k and number of worlds.
         asked = record.get("seeds_params", record["params"])
         row = {"k": 0, "worlds": 0} | {name: asked.get(name) or 0 for name in ("k", "worlds")}
         row |= values(record, WHERE)
@@ -75,10 +75,10 @@ def _shape(record: dict[str, Any]) -> Iterator[tuple[str, str, float, float]]:
 
 
 PRINTED_WORLDS = 20_000
-"""Worlds of each choice in print: times of fewer stand apart from it."""
+"""Worlds of each choice in the paper: times with fewer worlds have separate rows."""
 
 KINDS = {"imgpu-measures": measures({"k": int, "worlds": int}, _measures, {"x": float})}
-"""A row a value: of the spread at x seeds; of a choice's time, as many rows as seeds; of a graph's shape at x."""
+"""One row per value: the spread at x seeds, the time of each choice, or a graph's shape at x."""
 
 
 def _rows(tables: Tables, quantity: str) -> list[Row]:
@@ -117,7 +117,7 @@ def _hubs(tables: Tables) -> Iterator[Observation]:
 
 
 def _spread(tables: Tables) -> Iterator[Observation]:
-    """Yield spreads, and what share of IMGPU's each other method reaches: at the largest k, on average, at least."""
+    """Yield spreads, and their shares of IMGPU's spread for each other method: at the largest k, mean and minimum."""
     reached: dict[tuple[str, str], dict[float, float]] = {}
     for row in _rows(tables, "spread"):
         reached.setdefault((row["graph"], row["measure"]), {})[row["x"]] = row["value"]
@@ -132,7 +132,7 @@ def _spread(tables: Tables) -> Iterator[Observation]:
 
 
 def _times(tables: Tables) -> Iterator[Observation]:
-    """Yield times, and how many times as fast as MixGreedy each method is."""
+    """Yield times, and the speed-up of each method over MixGreedy."""
     rows = _rows(tables, "time")
     for one in seen(rows, _setting, method="measure"):
         yield one if f"worlds {PRINTED_WORLDS}" in one.setting else replace(one, apart=f"{PRINTED_WORLDS:,} worlds")
@@ -141,7 +141,7 @@ def _times(tables: Tables) -> Iterator[Observation]:
 
 
 def _optimised(tables: Tables) -> Iterator[Observation]:
-    """Yield how many times as fast as IMGPU without any optimisation each one makes it, by the time of a choice."""
+    """Yield the speed-up by each optimisation over IMGPU without optimisations, from the time of a choice."""
     ratios: dict[str, dict[str, float]] = {}
     rows = [row for row in _rows(tables, "time of a choice") if row["measure"] in ("imgpu", *OPTIMISED)]
     for graph, spent in _means(rows).items():
@@ -158,11 +158,11 @@ def _optimised(tables: Tables) -> Iterator[Observation]:
 
 
 def _unrolled(tables: Tables) -> Iterator[Observation]:
-    """Yield the time of a choice by unroll length, and the length that is fastest over all graphs."""
+    """Yield the time of a choice by unroll length, and the fastest length over all graphs."""
     rows = [row for row in _rows(tables, "time of a choice") if row["measure"].startswith(UNROLLED)]
     lengths = {row["measure"]: int(row["measure"].removeprefix(UNROLLED)) for row in rows}
     yield from seen(rows, _setting, method=lambda row: "imgpu", x=lambda row: lengths[row["measure"]])
-    # Graphs count alike: times are taken relative to the fastest length of each.
+    # All graphs have the same weight: times are relative to the fastest length of each graph.
     relative: dict[str, list[float]] = {}
     for spent in _means(rows).values():
         for name, seconds in spent.items():

@@ -1,6 +1,6 @@
-"""What the tables and figures of each paper are made of: observations out of the tables of the report.
+"""The observations of each paper's tables and figures, from the tables of the report.
 
-An observation is of a graph, by a method, at a place x of a figure's axis, of a quantity in a unit.
+An observation has a graph, a method, a place x on a figure's axis, and the value of a quantity in a unit.
 """
 
 import math
@@ -17,7 +17,7 @@ PHASES = ("sampling", "selection")
 """Phases of a run of gIM whose shares the paper shows."""
 
 DENSITY = "ba-"
-"""What the names of the graphs of gIM's figure 7 begin with; their density follows."""
+"""Beginning of the names of the graphs of gIM's figure 7; their density follows."""
 
 NAMES = {
     "imm": "IMM",
@@ -31,7 +31,7 @@ NAMES |= {"kpar-i": "kPAR_I", "kpar-ip1": "kPAR_IP1", "kpar-ip": "kPAR_IP", "kpa
 NAMES |= {"fora": "FORA+", "fora on the CPU": "FORA+ on the CPU", "monte-carlo": "Monte Carlo"}
 NAMES |= {"gim-ours": "gpukit's IMM", "topppr on the CPU": "TopPPR (PTopPPR+CPU)"}
 NAMES |= imgpu.NAMES | diversity.NAMES | merit.NAMES
-"""Methods as people call them."""
+"""Display names of methods."""
 
 
 def _graphs(path: str) -> list[Row]:
@@ -51,7 +51,7 @@ def _graphs(path: str) -> list[Row]:
 
 
 HOW = {"sampler": "", "samples": "", "sets": "", "sentinels": "sentinels "}
-"""Parameters of a run of gIM that say whether its sets are those of the paper, and what stands before their values."""
+"""Parameters of a run of gIM that say whether its sets are those of the paper, and the words before their values."""
 
 _CELL = {"graph": str, "method": str, "model": str, "k": int, "epsilon": float, "rounds": int, "sampler": str}
 _CELL |= {"block": int, "grid": int, "repeat": int}
@@ -86,7 +86,7 @@ KINDS = {
     "gim-cells": records.record_kind(_CELL, "gim run", RUN),
     "gim-spread": records.record_kind({**records.GRAPH, "method": str}, "evaluate spread", SPREAD),
 }
-"""The tables that only papers need: graphs, where they come from, runs of gIM with their settings, what they reach."""
+"""The tables that only papers need: graphs, their sources, runs of gIM with their settings, and spreads."""
 
 
 def _sizes(tables: Tables) -> Iterator[Observation]:
@@ -113,7 +113,7 @@ def _gim_speed(tables: Tables, x: str = "") -> Iterator[Observation]:
 
 
 def _gim_beside_others(tables: Tables) -> Iterator[Observation]:
-    """Yield speeds, and what seeds reach where it was simulated."""
+    """Yield speeds, and the spread of seeds if it was simulated."""
     yield from _gim_speed(tables)
     for row in tables.get("gim-spread", []):
         asked = f"k {row['k']}" + ("" if math.isnan(row["epsilon"]) else f", epsilon {row['epsilon']:g}")
@@ -139,11 +139,14 @@ def _gim_density(tables: Tables) -> Iterator[Observation]:
 
 
 SHAPES = {"block": 32, "grid": 2560}
-"""The threads of a block and the blocks that the paper settles on, and that its figure 8 is relative to."""
+"""The numbers of threads per block and of blocks that the paper chooses; its figure 8 is relative to these."""
 
 
 def _gim_shape(tables: Tables, name: str) -> Iterator[Observation]:
-    """Yield times over those of the paper's shape of a launch, on each graph; without it, over those of the first."""
+    """Yield times relative to those of the paper's launch shape, on each graph.
+
+    Without that shape, they are relative to the first.
+    """
     rows = tables["gim-cells"]
     base = {row["graph"]: row[name] for row in reversed(rows)}
     base |= {row["graph"]: SHAPES[name] for row in rows if row[name] == SHAPES[name]}
@@ -157,7 +160,7 @@ def _gim_shape(tables: Tables, name: str) -> Iterator[Observation]:
 
 
 RANKED = {"fora-16": "fora, δ 16/n", "fora-cpu": "fora on the CPU, δ 16/n", "topppr": "topppr on the CPU"}
-"""Methods by the workflow's names of them: FORA+ with the δ of the paper's comparison; where no GPU is asked for."""
+"""Methods by their names in the workflow: FORA+ with the δ of the paper's comparison, and methods without a GPU."""
 
 
 def _ranking(row: Row) -> str:
@@ -173,7 +176,7 @@ def _preprocessing(tables: Tables) -> Iterator[Observation]:
         for rows in zip(*by_step.values(), strict=True):  # a repeat
             spent = sum(row["time_work_s"] for row in rows)
             yield Observation(graph, "kpar", "", "preprocessing", "s", spent, setting("rank and index", rows[0]))
-    # FORA+ builds an index of its own when it is asked; kPAR's steps are records of their own.
+    # FORA+ builds its index in the same command; kPAR's steps have separate records.
     for row in tables["kpar-queries"]:
         method = _ranking(row)
         asked = setting("index", row)
@@ -195,7 +198,7 @@ def _query_time(tables: Tables) -> Iterator[Observation]:
 
 
 def _ablations(tables: Tables) -> Iterator[Observation]:
-    """Yield the times of queries without techniques; how work is balanced means something on a GPU alone."""
+    """Yield the times of queries without the paper's techniques; the balance of work has a meaning only on a GPU."""
     gpus = {(row["graph"], row["method"]): row["gpus"] for row in tables["kpar-repeats"]}
     for one in _query_time(tables):
         plain = one.method in ("kpar-i", "kpar-ip1") and not gpus[one.graph, one.method]

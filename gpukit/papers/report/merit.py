@@ -1,4 +1,4 @@
-"""The tables and figures of the paper on MERIT, out of timed campaigns."""
+"""The tables and figures of the paper on MERIT, from timed campaigns."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -27,7 +27,7 @@ NAMES |= {
 NAMES |= {"once": "all seeds at once", "redrawn": "MERIT, the same sets anew"}
 
 PARTS = {"creation": ("generate", "judge"), "update": ("update",)}
-"""The parts of the time that the paper shows, by the phases they consist of; all else is ``other``."""
+"""The parts of the time that the paper shows, with the phases of each; the rest is ``other``."""
 
 _PART_NAMES = {f"{method}, {part}": f"{name}: {part}" for method, name in NAMES.items() for part in (*PARTS, "other")}
 NAMES |= _PART_NAMES
@@ -36,7 +36,7 @@ OURS = ("merit", "reused", "redrawn", "segmented", "printed")
 """Methods that are variants of MERIT, not its competitors."""
 
 OUTSIDE = ("diffuse", "transfer")
-"""Phases that are not the algorithm's: the hidden world, and the graph's way to the device."""
+"""Phases outside the algorithm: the hidden world, and the transfer of the graph to the device."""
 
 
 COUNTS = {
@@ -51,10 +51,10 @@ RATES = {
     "instructions_per_cycle": "instructions per cycle",
     "sm_throughput_pct": "SM throughput",
 }
-"""What a profiler counts in a campaign, and its rates, by the keys of a record."""
+"""A profiler's counts and rates of a campaign, by the keys of a record."""
 
 CUT = "first launches"
-"""Quantity of a campaign of which the first launches alone were counted: how many."""
+"""The quantity that gives the number of counted launches, if only the first launches of a campaign were counted."""
 
 
 def _measures(path: str) -> list[Row]:
@@ -91,7 +91,7 @@ def _campaigns(run: dict[str, Any]) -> Iterator[Row]:
 
 
 def _counters(run: dict[str, Any]) -> Iterator[Row]:
-    """Yield what a profiler counted; what it has no value of has no row."""
+    """Yield the values of a profiler; a missing value has no row."""
     row = _labels(run)
     for key, quantity in (RATES | COUNTS).items():
         if run[key] is not None:
@@ -102,7 +102,7 @@ def _counters(run: dict[str, Any]) -> Iterator[Row]:
 
 
 KINDS = {"merit-measures": measures({"method": str, "model": str, "eta": int, "batch": int, "groups": int}, _measures)}
-"""A row a value of a campaign: its time and cost; the parts of the time; counters."""
+"""One row per value of a campaign: its time and cost, the parts of the time, and counters."""
 
 
 def _setting(row: Row) -> str:
@@ -123,7 +123,7 @@ def _costs(tables: Tables) -> Iterator[Observation]:
 
 
 def _times(tables: Tables) -> Iterator[Observation]:
-    """Yield times, and how many times as fast as each other method MERIT is."""
+    """Yield times, and the speed-up of MERIT over each other method."""
     rows = _rows(tables, "time")
     yield from seen([*rows, *_rows(tables, f"time{AT_LEAST}")], _setting, x="eta")
     best: dict[tuple[str, str], float] = {}
@@ -143,7 +143,7 @@ def _times(tables: Tables) -> Iterator[Observation]:
 
 
 def _groups(tables: Tables, relative: bool) -> Iterator[Observation]:
-    """Yield times against β, or how many times as fast as with β = 1."""
+    """Yield times against β, or the speed-up over β = 1."""
     rows = _rows(tables, "time")
     spent = means(((row["graph"], row["eta"], row["groups"]), "merit", row["value"]) for row in rows)
     faster = {place: spent[*place[:2], 1]["merit"] / one["merit"] for place, one in spent.items()}
@@ -169,9 +169,9 @@ def _parts(tables: Tables) -> Iterator[Observation]:
 
 
 def _profiles(tables: Tables) -> Iterator[Observation]:
-    """Yield MERIT's counters over those of each other method, a counter in place of the method, then each method's own.
+    """Yield the ratios of MERIT's counters to each other method's (with the counter as method), then all counters.
 
-    Counts have such a ratio where both campaigns were counted to their end; the rates always.
+    Counts have a ratio only if both campaigns were counted completely; rates always have one.
     """
     cut = {(row["graph"], row["method"], row["eta"]): row["value"] for row in _rows(tables, CUT)}
     found: dict[tuple[str, str, int], dict[str, Row]] = {}

@@ -1,4 +1,4 @@
-"""What the tables and figures of papers consist of: observations, and what the papers share in making them."""
+"""Observations, which tables and figures of papers consist of, and the code that papers share to make them."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ AT_LEAST = " at least"
 
 @dataclass(frozen=True)
 class Observation:
-    """One value: of a graph, by a method, at x, of a quantity in a unit; ``setting`` says how it was asked for.
+    """One value: graph, method, place x, quantity, unit; ``setting`` describes the run.
 
-    ``apart`` says what a printed value is of that cannot stand beside it.
+    ``apart`` describes the printed value if it is not comparable.
     """
 
     graph: str
@@ -32,14 +32,14 @@ class Observation:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What a printed value goes by."""
+        """The key of a printed value."""
         x = f"{float(self.x):g}" if self.x != "" else ""
         return self.graph, self.method, x, self.quantity, self.unit
 
 
 @dataclass(frozen=True)
 class Item:
-    """A table or figure: title, name of the axis (a figure's), the kinds of table it needs, and what it is made of."""
+    """A table or figure: title, name of the axis (of a figure), the needed kinds of tables, and its observations."""
 
     title: str
     axis: str
@@ -50,7 +50,7 @@ class Item:
 def measures(
     settings: Mapping[str, type], read: Callable[[str], list[Row]], place: Mapping[str, type] | None = None
 ) -> Kind:
-    """Return a kind of table of measures: a row a value, after settings of the run, its device, and a place."""
+    """Return a kind of table of measures: one row per value, after the settings of the run, its device, and a place."""
     value = {**(place or {}), "quantity": str, "unit": str, "value": float}
     return Kind({"graph": str, "measure": str}, {**settings, **types(WHERE), **value}, read)
 
@@ -61,7 +61,7 @@ def measure(quantity: str, unit: str, value: float) -> Row:
 
 
 def sizes(rows: Iterable[Row], degree: Callable[[Row], float] | None = None) -> Iterator[Observation]:
-    """Yield vertices, edges, lines of its file, and average degree where a paper has it, of each graph in a table."""
+    """Yield vertices, edges, lines of the file, and (if the paper has it) average degree of each graph in a table."""
     for row in rows:
         yield Observation(row["graph"], "", "", "vertices", "1", row["n_vertices"])
         yield Observation(row["graph"], "", "", "edges", "1", row["m_edges"])
@@ -72,7 +72,7 @@ def sizes(rows: Iterable[Row], degree: Callable[[Row], float] | None = None) -> 
 
 
 def setting(asked: str, row: Row) -> str:
-    """Return how something was asked for, and on which device; the page finds the device after the semicolon."""
+    """Return the setting and the device of a run as a text; the page expects the device after the semicolon."""
     return f"{asked}; {device_name(row)}"
 
 
@@ -86,7 +86,7 @@ def seen(rows: Iterable[Row], said: Callable[[Row], str], **shown: str | Callabl
     said : callable
         Returns the setting of a row.
     shown : str or callable
-        By the name of a field, the column that it is, or what makes it of a row. Without, x is empty.
+        For each field of an observation its column, or a function of the row. If ``x`` is not named, it is empty.
     """
     for row in rows:
         fields = {name: row[name] for name in ("graph", "quantity", "unit", "value")}
@@ -104,7 +104,7 @@ def means(values: Iterable[tuple[Place, str, float]]) -> dict[Place, dict[str, f
 
 
 def speeds(spent: Mapping[Place, Mapping[str, float]], base: str) -> Iterator[tuple[Place, str, float]]:
-    """Yield how many times as fast as the base each other method is, at each place where the base was timed."""
+    """Yield the speed-up of each other method over the base, at each place where the base was timed."""
     for place, methods in spent.items():
         for method, seconds in methods.items():
             if base in methods and method != base:

@@ -1,4 +1,4 @@
-"""The section of the page about a paper: what held of what it claims, and its tables and figures beside ours."""
+"""The section of the page about a paper: verdicts on its claims, and its tables and figures compared with ours."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,17 +13,18 @@ from gpukit.report.parts import Parts
 from gpukit.report.records import Row, of
 
 ASIDE = ("holds on ", "does not hold on ", "not on ", "not measured on ", "on stand-ins of the same size")
-"""Notes among the reasons of a verdict that are no reason."""
+"""Notes among the reasons of a verdict that are not reasons."""
 ALIKE = 0.1
-"""Share by which a value may differ from print and is as printed."""
+"""Relative difference up to which a value counts as equal to the printed one."""
 MORE_IS_BETTER = ("speed-up", "throughput", "precision", "ndcg", "spread")
 LESS_IS_BETTER = ("time", "preprocessing", "cost", "slowdown")
 SPEEDS = ("speed-up", "throughput", "time", "preprocessing", "slowdown")
-"""What the quantities begin with of which more, or less, is better; of others a difference is only another value."""
+"""Beginnings of the names of quantities for which more, or less, is better; for others a difference has no
+direction."""
 
 
 def section(parts: Parts) -> dict[str, Any]:
-    """Return what the template ``paper.html.j2`` shows, out of the tables ``items`` and, if given, ``claims``."""
+    """Return the data of the template ``paper.html.j2``, from the tables ``items`` and, if given, ``claims``."""
     rows, claims = parts.rows("items"), parts.tables.get("claims", [])
     speeds = not claims or claims[0]["scale"] != "smoke"
     items: dict[str, dict[str, Any]] = {}
@@ -68,8 +69,8 @@ def section(parts: Parts) -> dict[str, Any]:
 def shapes(rows: list[Row]) -> list[dict[str, Any]]:
     """Return the rows of a table as papers print them: one table of graphs by methods for each quantity.
 
-    Quantities without a method are the columns of one table. A cell holds the first of several rows, and rows of a
-    single cell are no table.
+    Quantities without a method are the columns of one table. If several rows belong to a cell, it has the first. A
+    table with a single cell is left out.
     """
     tables: dict[str, dict[str, dict[str, Row]]] = {}
     for row in rows:
@@ -86,10 +87,10 @@ def shapes(rows: list[Row]) -> list[dict[str, Any]]:
 
 
 def beside_print(row: Row, speeds: bool = True) -> dict[str, Any]:
-    """Return a value of ours over that in print, and what that means: ``better``, ``worse``, ``other``, ``as printed``.
+    """Return the ratio of our value to the printed one, and ``better``, ``worse``, ``other`` or ``as printed``.
 
-    ``ratio`` is None, and nothing is said, where one of them is missing or print has 0. Nothing is said of the speed of
-    a single run, or of any run if ``speeds`` is false.
+    If a value is missing, or the printed one is 0, ``ratio`` is None and the meaning is empty. The meaning is also
+    empty for the speed of a single run, and for all speeds if ``speeds`` is false.
     """
     if "NA" in (row["ours"], row["paper"]) or not float(row["paper"]):
         return {"ratio": None, "beside": ""}
@@ -117,7 +118,7 @@ def by_reason(claims: list[Row], verdict: str) -> dict[str, list[Row]]:
 
 
 def command(configuration: Mapping[str, Any] | None) -> str:
-    """Return the command that makes the results of a paper's configuration again; none where it is no paper's."""
+    """Return the command that repeats the results of a paper's configuration; empty if it is not that of a paper."""
     if not (configuration and configuration.get("paper")):
         return ""
     paper, scale = configuration["paper"], configuration["scale"]

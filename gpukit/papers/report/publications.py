@@ -1,10 +1,10 @@
-"""The five papers: what people call each, its title, and where it appeared; and the scales that they are rebuilt at."""
+"""The five papers: name, title and source of each; and the scales at which they are rebuilt."""
 
 from typing import NamedTuple
 
 
 class Publication(NamedTuple):
-    """A paper: the name of its method, its title, who wrote it, and where it appeared."""
+    """A paper: name of its method, title, authors, and place of publication."""
 
     name: str
     title: str
@@ -51,4 +51,4 @@ SCALES = {
     "small": "minutes on GPUs, most graphs a tenth of the paper's size",
     "full": "graphs of the paper's sizes",
 }
-"""What each scale is."""
+"""A description of each scale."""

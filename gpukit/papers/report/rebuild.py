@@ -1,6 +1,6 @@
-"""A paper's tables and figures rebuilt: what was measured here beside the value that the paper prints.
+"""The rebuilt tables and figures of a paper: measured and printed values side by side.
 
-The printed values are typed from the papers' text, in ``workflow/paper``; of figures, those that it repeats.
+The printed values are typed from the papers' text, in ``workflow/paper``. For figures these are the values in the text.
 """
 
 from collections.abc import Mapping
@@ -20,28 +20,28 @@ COLUMNS = ("item", "graph", "data", "method", "setting", "x", "quantity", "unit"
 """Columns of a rebuilt item; :data:`NA` where there is no value."""
 
 KEY = ("graph", "method", "x", "quantity", "unit")
-"""What an observation and a printed value go by."""
+"""The key of an observation and of a printed value."""
 
 SOURCES = {"ours": "", "paper": " in the paper"}
-"""The columns that are drawn, and what they add to the name in the legend."""
+"""The columns that are drawn, and the words that they add to the name in the legend."""
 
 SIZES = {"vertices": "n_vertices", "edges": "m_edges"}
-"""Quantities that say how large a graph is, and the columns of the table of graphs that hold them."""
+"""Quantities for the size of a graph, and their columns in the table of graphs."""
 
 DEGREE = "average degree"
-"""What else says how large a graph is."""
+"""Further quantities for the size of a graph."""
 
 SAME_SIZE = 0.05
-"""How far the size of a graph may be off the printed one, which may be rounded, so that values stand side by side."""
+"""Relative difference of a graph's size from the printed one, which may be rounded, up to which values share a row."""
 
 OTHER = ", another size"
-"""What the legend adds for values that are printed for such a graph; their dots are faint."""
+"""The words in the legend for values printed for a graph of another size; their dots are faint."""
 
 CLOSE = ("precision", "ndcg", "spread")
-"""Words in the names of quantities that differ by little, and would not be told apart beside zero."""
+"""Words in the names of quantities whose values are so close that an axis from zero would hide the differences."""
 
 ANOTHER_SIZE = "printed for "
-"""What the setting of a row begins with that holds what the paper prints of a graph of another size."""
+"""Beginning of the setting of a row with a printed value for a graph of another size."""
 
 
 def _rows(path: str) -> list[Row]:
@@ -56,12 +56,12 @@ KINDS = items.KINDS | {
 
 
 def rebuild(paper: str, item: str, tables: Mapping[str, list[Row]], printed_file: str) -> list[Row]:
-    """Set what was measured beside what the paper prints.
+    """Pair measured values with the printed ones.
 
     Parameters
     ----------
     paper, item : str
-        A key of :data:`gpukit.papers.report.items.ITEMS`, and one below it.
+        A key of :data:`gpukit.papers.report.items.ITEMS`, and a key of its value.
     tables : mapping of str to list of dict
         Rows of the tables that the item needs, and of ``graphs``.
     printed_file : str
@@ -71,8 +71,8 @@ def rebuild(paper: str, item: str, tables: Mapping[str, list[Row]], printed_file
     -------
     list of dict
         With the keys :data:`COLUMNS`. Repeated observations are one row, with their mean and standard deviation. A
-        printed value without an observation is a row of its own, and so is that of a graph of another size, whose
-        setting says so; sizes themselves stand side by side.
+        printed value without an observation has a separate row. So has a printed value for a graph of another size, and
+        its setting says so; only the sizes themselves share a row.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def rebuild(paper: str, item: str, tables: Mapping[str, list[Row]], printed_file
     for kind in ("graphs", *wanted.needs):
         if kind not in tables:
             raise UsageError(f"{item} needs the table {kind}; add --table {kind}=FILE")
-    # What was measured: observations with the same key are repetitions.
+    # Measured values: observations with the same key are repetitions.
     values: dict[tuple[str, ...], list[Observation]] = {}
     for one in wanted.observe(tables):
         values.setdefault(one.key, []).append(one)
@@ -100,7 +100,7 @@ def rebuild(paper: str, item: str, tables: Mapping[str, list[Row]], printed_file
         measured |= {"setting": several[0].setting, "data": data.get(key[0], SEVERAL), "repeats": len(found)}
         beside = (key[0] not in others or several[0].quantity in (*SIZES, DEGREE)) and not several[0].apart
         rows.append(_row(item, key) | measured | {"paper": left.pop(key, NA) if beside else NA})
-    # What the paper prints, and nothing here was measured of that could stand beside it.
+    # Printed values without a comparable measurement.
     for key, value in left.items():
         apart = values[key][0].apart if key in values else ""
         absent: Row = {"ours": NA, "ours_sd": NA, "setting": others.get(key[0], apart and ANOTHER_SIZE + apart)}
@@ -109,9 +109,9 @@ def rebuild(paper: str, item: str, tables: Mapping[str, list[Row]], printed_file
 
 
 def _other_sizes(graphs: list[Row], typed: list[Row]) -> dict[str, str]:
-    """Return the graphs that are of another size than the paper's, and the setting of values printed for these.
+    """Return the graphs whose size differs from the paper's, and the setting of values printed for these.
 
-    Names that stand for several graphs are of another size if one of them is.
+    A name for several graphs is among them if the size of one of its graphs differs.
     """
     found = {row["graph"]: row for row in graphs}
     sizes: dict[str, dict[str, float]] = {}
@@ -137,7 +137,7 @@ def _other_sizes(graphs: list[Row], typed: list[Row]) -> dict[str, str]:
 
 
 def _digits(value: float) -> str:
-    """Return a value with six digits, and whole numbers with all of theirs."""
+    """Return a value with six digits, and a whole number with all digits."""
     return f"{value:.0f}" if value == int(value) and abs(value) < 1e15 else f"{value:.6g}"
 
 
@@ -166,15 +166,15 @@ def _printed(path: str) -> list[Row]:
 def plot_item(paper: str, item: str, rows: list[Row], path: str) -> None:
     """Draw the first quantity of an item; the paper's values are hollow.
 
-    With an axis: lines, a panel for each graph, or one for all where there is one method. Else a row of dots a graph,
-    and a panel for each model that the quantity is of.
+    With an axis: lines, with one panel per graph, or one panel if there is a single method. Without: one row of dots
+    per graph, and one panel per model of the quantity.
 
     Parameters
     ----------
     paper, item : str
         As for :func:`rebuild`.
     rows : list of dict
-        What it returned.
+        Its result.
     path : str
         The file to write, as :func:`gpukit.report.figure.draw` does.
 
@@ -193,7 +193,7 @@ def plot_item(paper: str, item: str, rows: list[Row], path: str) -> None:
     rows = [row for row in rows if row["quantity"] in alike]
     quantities = list(dict.fromkeys(row["quantity"] for row in rows))
     graphs, methods = (list(dict.fromkeys(row[name] for row in rows)) for name in ("graph", "method"))
-    # A line is a method, or a graph where there is one method; graphs with several methods have a panel each.
+    # A line is a method, or a graph if there is a single method; with several methods each graph has a panel.
     standing = {row["graph"] for row in rows if row["data"].startswith("stand-in")}
     panels = graphs if wanted.axis and len(graphs) > 1 and len(methods) > 1 else [""]
     panels = quantities if len(quantities) > 1 else panels
@@ -218,13 +218,13 @@ def plot_item(paper: str, item: str, rows: list[Row], path: str) -> None:
                 if points:
                     name = _label(points[0], lines is graphs)
                     _draw_points(axes, points, number, name, None if wanted.axis else graphs)
-            # Panels are to be compared: all have the same kind of scale.
+            # All panels have the same kind of scale, so that they can be compared.
             _scale(axes, wanted, rows, shown[0]["quantity"])
             axes.grid(True)
             axes.tick_params(labelbottom=True)
             if panel:
                 axes.set_title(label(f"{panel}, a stand-in" if panel in standing else panel), loc="left")
-        # An odd number of panels leaves a place of the grid empty.
+        # With an odd number of panels one place of the grid remains empty.
         for axes in grid[len(panels) :]:
             axes.remove()
         for axes in () if wanted.axis else grid[: len(panels)]:
@@ -265,24 +265,27 @@ def _draw_points(axes: Any, rows: list[Row], number: int, name: str, places: lis
 
 
 def _tail(row: Row, source: str) -> str:
-    """Return what the legend says of a value after the name of its line."""
+    """Return the words in the legend about a value, after the name of its line."""
     other = source == "paper" and row["setting"].startswith(ANOTHER_SIZE)
     return SOURCES[source] + (OTHER if other else "")
 
 
 def _label(row: Row, with_graph: bool) -> str:
-    """Return what a line or dot of a row is called in the legend."""
+    """Return the name of a row's line or dot in the legend."""
     return f"{row['graph']} {name_of(row['method'])}".strip() if with_graph else name_of(row["method"]) or "graph"
 
 
 def name_of(method: str) -> str:
-    """Return what people call a method; what follows a comma stays."""
+    """Return the display name of a method; text after a comma is unchanged."""
     head, comma, rest = method.partition(", ")
     return NAMES.get(method) or NAMES.get(head, head) + comma + rest
 
 
 def _scale(axes: Any, wanted: Item, rows: list[Row], quantity: str) -> None:
-    """Name the axes; make those logarithmic whose values ask for it; others begin at zero, unless values are close."""
+    """Name the axes.
+
+    An axis is logarithmic if its values require it; otherwise it begins at zero, unless values are close.
+    """
     logarithmic = _geometric([float(row[source]) for row in rows for source in SOURCES if row[source] != NA])
     unit = rows[0]["unit"]
     axis, set_scale = (axes.yaxis, axes.set_yscale) if wanted.axis else (axes.xaxis, axes.set_xscale)
@@ -301,7 +304,7 @@ def _scale(axes: Any, wanted: Item, rows: list[Row], quantity: str) -> None:
 
 
 def _geometric(values: list[float]) -> bool:
-    """Return whether values span a decade, and lie by their ratios rather than by their differences."""
+    """Return whether values span a decade, and their ratios are spread more evenly than their differences."""
     if min(values) <= 0 or max(values) <= 10 * min(values):
         return False
     return abs(median(values) - geometric_mean(values)) < abs(median(values) - mean(values))

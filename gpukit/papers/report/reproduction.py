@@ -1,4 +1,4 @@
-"""What held of what the five papers claim, as Markdown: a page, and a short table for other texts."""
+"""The verdicts on the claims of the five papers, as Markdown: a page, and a short table for other texts."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ from gpukit.papers.report.publications import PUBLICATIONS, SCALES
 from gpukit.report.records import Row, of
 
 BEGIN, END = "<!-- reproduction -->", "<!-- /reproduction -->"
-"""Lines of a text between which the short table stands."""
+"""Lines of a text that enclose the short table."""
 
 HEAD = """# What held of the papers' claims
 
@@ -43,7 +43,7 @@ def page(tables: Sequence[list[Row]]) -> str:
     Raises
     ------
     InputError
-        If a table is empty, of several papers, or two are of the same.
+        If a table is empty or belongs to several papers, or two tables belong to the same paper.
     """
     papers = _by_paper(tables)
     lines = [HEAD, *_summary(papers), ""]
@@ -71,7 +71,7 @@ def write_summary(tables: Sequence[list[Row]], path: str) -> None:
     Raises
     ------
     InputError
-        If the text lacks these lines, or as :func:`page` does.
+        If the text lacks these lines, and like :func:`page`.
     """
     text = read_text(path)
     head, begin, rest = text.partition(BEGIN + "\n")
@@ -122,12 +122,12 @@ def _name(row: Row) -> str:
 
 
 def _reference(why: str) -> str:
-    """Return a note; a page of the documentation as a link, a test as code."""
+    """Return a note, with pages of the documentation as links, and tests as code."""
     if found := re.fullmatch(r"docs/([\w/-]+\.md)(#[\w-]+)?", why):
         return f"[{found[1]}]({found[1]}{found[2] or ''})"
     return f"`{why}`" if why.startswith("tests/") else _text(why)
 
 
 def _text(text: str) -> str:
-    """Return a text of which Markdown makes nothing else."""
+    """Return a text with escapes, so that Markdown shows it unchanged."""
     return re.sub(r"([|*_<\[`])", r"\\\1", text)

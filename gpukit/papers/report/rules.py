@@ -1,4 +1,4 @@
-"""Rules that decide a claim: what has to hold of the values of each graph, or of all graphs together."""
+"""Rules that decide a claim: conditions on the values of each graph, or of all graphs together."""
 
 import math
 import re
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Point(NamedTuple):
-    """A value, and how far off it may be, relative to it."""
+    """A value, and its relative error."""
 
     value: float
     error: float = 0.0
@@ -22,17 +22,17 @@ class Point(NamedTuple):
 
 
 Series = dict[float, Point]
-"""Values by the place on the axis, which rises."""
+"""Values by the place on the axis, in ascending order."""
 
 ROUNDED = 1 + 1e-5
-"""Rebuilt rows have six digits: two numbers as near as this are the same."""
+"""Rebuilt rows have six digits: numbers that differ by less than this count as equal."""
 
 Truth = bool | None
-"""Whether something holds; None where the errors of the values do not allow to say."""
+"""Whether a condition holds; None if the errors of the values are too large to decide."""
 
 
 class Finding(NamedTuple):
-    """What a rule found: the values as text, whether it holds, whether missing graphs could not change that, a note."""
+    """The result of a rule: values as text, whether it holds, whether this is final despite missing graphs, a note."""
 
     measured: str
     holds: Truth
@@ -47,21 +47,21 @@ class Rule:
     Attributes
     ----------
     text : str
-        As it is written.
+        The rule as written.
     tolerance : float
         See the README of the claims.
     numbers : tuple of float
-        What values are compared with, one for each graph; none for the rules about a curve.
+        The numbers to compare values with, one per graph; empty for rules about a curve.
     of_graph : callable
-        Returns of a graph's series the values that are shown, and whether they fit the graph's number.
+        Returns the values to show from a graph's series, and whether they fit the graph's number.
     combined : bool
-        Whether the values of all graphs are taken together.
+        Whether the values of all graphs are combined.
     some : bool
-        Whether it is enough that it holds on one graph.
+        Whether it is enough that the rule holds on one graph.
     graphs : tuple of str
         The graphs in the order of the numbers.
     place : float, optional
-        The place on the axis that the rule is about.
+        The place on the axis to which the rule refers.
     """
 
     text: str
@@ -97,19 +97,19 @@ class Rule:
 
 
 def all_of(truths: Iterable[Truth]) -> Truth:
-    """Return whether all hold: surely not if one surely does not."""
+    """Return whether all hold: False if one is False, otherwise None if one is None."""
     known = list(truths)
     return False if False in known else None if None in known else True
 
 
 def any_of(truths: Iterable[Truth]) -> Truth:
-    """Return whether one holds."""
+    """Return whether at least one holds."""
     known = list(truths)
     return True if True in known else None if None in known else False
 
 
 def _text(values: Sequence[float]) -> str:
-    """Return values as a text: one, or the smallest and the largest."""
+    """Return values as a text: the value, or the smallest and the largest."""
     low, high = (f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}" for value in (min(values), max(values)))
     return low if low == high else f"{low} to {high}"
 
@@ -123,7 +123,7 @@ def _within(point: Point, low: float, high: float) -> Truth:
 
 
 def _compare(point: Point, sign: str, wanted: float, slack: float) -> Truth:
-    """Compare a value with a number that may be a factor of ``slack`` off."""
+    """Compare a value with a number, up to a factor of ``slack``."""
     slack *= ROUNDED if sign == "=" else 1.0
     strict = math.nextafter if sign in "<>" else lambda bound, _: bound
     low = {"<": -math.inf, "≤": -math.inf, ">": strict(wanted / slack, math.inf)}.get(sign, wanted / slack)
@@ -140,7 +140,7 @@ def _mean_of(points: Sequence[Point]) -> Point:
 def _gathered(
     choose: Callable[[Sequence[Point]], Sequence[Point]], sign: str
 ) -> "Callable[..., tuple[list[float], Truth]]":
-    """Return a rule that compares some of the values, or one made of them, with a number."""
+    """Return a rule that compares some of the values, or a function of them, with a number."""
 
     def compared(rule: Rule, points: Sequence[Point], _: Series, wanted: float) -> tuple[list[float], Truth]:
         chosen = choose(points)
@@ -151,7 +151,7 @@ def _gathered(
 
 
 def _steps(points: Sequence[Point], tolerance: float) -> Truth:
-    """Return whether values never fall by more than a tolerance, and end above their beginning."""
+    """Return whether values never fall by more than a tolerance, and the last is above the first."""
     steady = [_compare(after.over(before), "≥", 1, 1 + tolerance) for before, after in pairwise(points)]
     return all_of([*steady, _compare(points[-1].over(points[0]), ">", 1, 1)])
 
@@ -223,16 +223,16 @@ _PLACED = re.compile(rf"(power|least at|gain over) ({_NUMBER})(?: ≥ ({_NUMBER}
 
 
 def parse_rule(text: str, tolerance: float, graphs: tuple[str, ...]) -> Rule:
-    """Return a rule by its text; raises ValueError if it is none.
+    """Return the rule with a given text; raises ValueError if there is none.
 
     Parameters
     ----------
     text : str
-        As the README of the claims has it.
+        The text, as in the README of the claims.
     tolerance : float
         At least 0.
     graphs : tuple of str
-        What the claim is about.
+        The graphs of the claim.
     """
     if not tolerance >= 0:
         raise ValueError(f"the tolerance is {tolerance}; at least 0 is needed")

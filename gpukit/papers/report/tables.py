@@ -1,4 +1,4 @@
-"""The tables of rebuilt papers, beside those of the systems."""
+"""The tables of rebuilt papers, in addition to those of the systems."""
 
 from functools import partial
 
@@ -11,4 +11,4 @@ KINDS = {**tables.KINDS, **rebuild.KINDS, **claims.KINDS}
 write_table = partial(tables.write_table, kinds=KINDS)
 read_table = partial(tables.read_table, kinds=KINDS)
 make_table = partial(tables.make_table, kinds=KINDS)
-"""As in :mod:`gpukit.report.tables`, of any of these kinds."""
+"""As in :mod:`gpukit.report.tables`, for all of these kinds."""
