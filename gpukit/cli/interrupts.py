@@ -68,8 +68,7 @@ class Interrupts:
         threading.Thread(target=self._see_to_the_end, args=(reader,), daemon=True).start()
 
     def ignore(self) -> None:
-        """Ignore signals during Python's exit: it restores the default handlers, and a signal would kill the
-        process."""
+        """Ignore signals during Python's exit, which restores the default handlers: a signal would kill it."""
         for number in _ENDING:
             signal.signal(number, signal.SIG_IGN)
 

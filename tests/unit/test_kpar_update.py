@@ -529,7 +529,7 @@ def test_changed_weights_are_as_if_imported():
     assert found.probabilities.tolist() == [8, 9] and found.indices.tolist() == [2, 2]
     found = change(graph, np.array([1, 2 << 32]), np.array([True, True]), np.array([70, 6], np.uint32))
     assert found.probabilities.tolist() == [70, 8, 9, 6] and found.in_probabilities.tolist() == [6, 70, 8, 9]
-    with pytest.raises(InputError, match="have probabilities of their own"):
+    with pytest.raises(InputError, match="have individual probabilities"):
         change(graph, np.array([2 << 32]), np.array([True]))
 
 

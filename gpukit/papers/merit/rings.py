@@ -202,8 +202,7 @@ class RingSets:
         return True
 
     def _needed(self, size: int, segments: int) -> int:
-        """Return the length of rings for sets of this round: three times the counted members, four times the largest
-        set."""
+        """Return the length of rings of this round: three times the counted members, four times the largest set."""
         mean = self._mean()
         largest = min(float(self.residual.living), 1.5 * mean + 50)
         sets = -(-size // segments)

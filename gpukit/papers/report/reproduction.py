@@ -24,10 +24,10 @@ ours can decide it: its rival is not rebuilt as its authors describe it, or the 
 depends on. All else is *not decided*, with the graph, the runs or the precision that it lacks. A claim about several
 graphs is decided by those at hand, and says on which it was not measured. The recorded rows of small scale are
 joined by those of real graphs at the papers' own settings. The papers' pages say what was measured beside the
-print: [gIM](papers/gim.md#where-measurements-and-print-part),
-[IMGPU](papers/imgpu.md#where-measurements-and-print-part), [kPAR](papers/kpar.md#where-measurements-and-print-part),
-[MERIT](papers/merit.md#where-measurements-and-print-part),
-[structural diversity](papers/diversity.md#where-measurements-and-print-part). [Rebuilding a
+print: [gIM](papers/gim.md#differences-from-the-paper),
+[IMGPU](papers/imgpu.md#differences-from-the-paper), [kPAR](papers/kpar.md#differences-from-the-paper),
+[MERIT](papers/merit.md#differences-from-the-paper),
+[structural diversity](papers/diversity.md#differences-from-the-paper). [Rebuilding a
 paper](workflow.md#rebuilding-a-paper) says how to run it at another scale. `make reproduction` writes this page.
 """
 
