@@ -2,5 +2,5 @@
 include: "workflow/Snakefile"
 
 
-# A file that is included has no say in what is made by default.
+# An included file cannot set the default target.
 workflow.default_target = "all"

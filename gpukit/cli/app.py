@@ -25,7 +25,7 @@ from gpukit.wording import facing, reported_devices
 # name, module:attribute (a typer app, or a function that is one command), help
 COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("ask", "gpukit.cli.ask:ask", "The four questions about a table or a graph: one page, with tables and pictures."),
-    ("doctor", "gpukit.cli.doctor:doctor", "Say what is here: devices, versions, a self-test of each backend."),
+    ("doctor", "gpukit.cli.doctor:doctor", "List devices and versions, and test each backend."),
     ("data", "gpukit.cli.files.data:app", "List and fetch data sets."),
     ("graph", "gpukit.cli.graph.commands:app", "Import, generate and describe graphs."),
     ("gim", "gpukit.cli.gim.commands:app", "Influence maximisation by reverse-reachable sets."),
@@ -38,7 +38,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
         "Structural diversity: vertices whose neighbours fall into many circles.",
     ),
     ("evaluate", "gpukit.cli.evaluate:app", "Check results by independent methods."),
-    ("report", "gpukit.cli.workflow.report:app", "Tables, figures and a page out of run records and artifacts."),
+    ("report", "gpukit.cli.workflow.report:app", "Tables, figures and a page from run records and artifacts."),
     ("inspect", "gpukit.cli.files.artifacts:inspect", "Show what an artifact holds."),
     ("verify", "gpukit.cli.files.artifacts:verify", "Check artifacts: structure, checksums, meaning."),
     ("diff", "gpukit.cli.files.artifacts:diff", "Compare two artifacts by content."),
@@ -48,12 +48,12 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("papers", "gpukit.papers.cli.app:app", "Rebuild the papers: ablations, competitors, timed runs, claims."),
     ("cite", "gpukit.cli.cite:cite", "How to cite gpukit and the paper of a system, as BibTeX."),
     ("batch", "gpukit.cli.batch:batch", "Run several commands in one process."),
-    ("warm-up", "gpukit.cli.warm_up:warm_up", "Compile the CPU's code of all commands ahead, as for an image."),
+    ("warm-up", "gpukit.cli.warm_up:warm_up", "Compile the CPU code of all commands in advance, as for an image."),
 )
 
 SECTIONS = {
     "All four questions at once": ["ask"],
-    "Whom to tell first, so that most hear of it": ["gim", "imgpu"],
+    "Whom to tell first, so that most people hear it": ["gim", "imgpu"],
     "Who is close to somebody": ["kpar"],
     "Reach enough people at least cost": ["merit"],
     "Who joins separate circles": ["diversity"],

@@ -65,22 +65,22 @@ class Questions:
     ] = None
     exclude: Annotated[str | None, option("--exclude A,B,…|FILE", "Vertices that cannot be seeds.")] = None
     k: Annotated[
-        int | None, option("-k --k K", "Whom to tell: so many; a tenth of all and 20 at most by default.", min=1)
+        int | None, option("-k --k K", "Number of seeds; by default a tenth of all vertices, at most 20.", min=1)
     ] = None
     eta: Annotated[
-        int | None, option("--eta N", "Reach so many at least cost; as many as ten seeds do by default.", min=1)
+        int | None, option("--eta N", "Vertices to reach at least cost; by default the spread of ten seeds.", min=1)
     ] = None
     costs: Annotated[
-        str, option("--costs uniform|degree|FILE", "A seed costs 1, 0.01 + 0.01 · d_out, or as lines `id cost` say.")
+        str, option("--costs uniform|degree|FILE", "Cost of a seed: 1, 0.01 + 0.01 · d_out, or from lines `id cost`.")
     ] = "uniform"
-    worlds: Annotated[int, option("--worlds W", "Simulated worlds that the campaign is tried in.", min=1)] = 5
+    worlds: Annotated[int, option("--worlds W", "Simulated worlds in which the campaign is run.", min=1)] = 5
 
 
 @with_run(*DEVICE, "seed", "explain")
 def ask(
     run: Run,
     file: Annotated[Path, argument("FILE|G.h5", "A table of edges, as `gpukit graph import` reads it, or its graph.")],
-    folder: Annotated[Path, option("--out DIR", "The folder for the answers; an earlier one goes on.")],
+    folder: Annotated[Path, option("--out DIR", "The folder for the answers; an earlier run there is continued.")],
     *,
     questions: Questions,
     asked: Annotated[Import, "undirected", "weights", "parallel_edges", "scale"],

@@ -17,8 +17,8 @@ from gpukit.files import read_lines, write_text
 @with_run()
 def batch(
     run: Run,
-    commands: Annotated[str, argument("FILE|-", "The commands, one a line, without `gpukit`; - is standard input.")],
-    more: Annotated[list[str] | None, argument("[-- OPTION...]", "Options that every command gets, too.")] = None,
+    commands: Annotated[str, argument("FILE|-", "The commands, one per line, without `gpukit`; - is standard input.")],
+    more: Annotated[list[str] | None, argument("[-- OPTION...]", "Further options for every command.")] = None,
 ) -> None:
     """Run commands in one process, one after another until one fails.
 

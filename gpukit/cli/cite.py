@@ -19,7 +19,7 @@ ORDER = ("gim", "imgpu", "kpar", "merit", "diversity")
 @with_run()
 def cite(
     run: Run,
-    system: Annotated[System | None, argument("SYSTEM", "gpukit, or the system whose paper; all by default.")] = None,
+    system: Annotated[System | None, argument("SYSTEM", "gpukit, or a system for its paper; all by default.")] = None,
 ) -> None:
     """Print BibTeX entries of gpukit, and of the paper of a system."""
     entries = citations()

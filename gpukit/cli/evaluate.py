@@ -33,7 +33,8 @@ def spread(
     run: Run,
     graph_file: GraphArgument,
     seeds_file: Annotated[
-        Path | None, option("--seeds S.h5|FILE|-", "A seeds artifact; or vertices, one a line, or a table of `export`.")
+        Path | None,
+        option("--seeds S.h5|FILE|-", "A seeds artifact; or vertices, one per line, or a table of `export`."),
     ] = None,
     ids: Annotated[str | None, option("--ids A,B,…", "The vertex ids of the seeds.")] = None,
     model: ModelParameter = "ic",
@@ -96,8 +97,10 @@ def ppr(
         option("--answers T.h5", "Answers by `kpar query`; repeat it for others to the same queries."),
     ],
     k: Annotated[int | None, option("-k --k K", "Judge the first K places; those of the answers by default.")] = None,
-    epsilon: Annotated[float | None, option("--epsilon E", "Of Definition 1; that of the answers by default.")] = None,
-    delta: Annotated[float | None, option("--delta D", "Of Definition 1; 16 / n by default, at most 0.01.")] = None,
+    epsilon: Annotated[
+        float | None, option("--epsilon E", "ε of Definition 1; that of the answers by default.")
+    ] = None,
+    delta: Annotated[float | None, option("--delta D", "δ of Definition 1; 16 / n by default, at most 0.01.")] = None,
     out_record: Annotated[
         list[Path] | None, option("--record FILE", "A file for the record of one --answers, in their order; repeat it.")
     ] = None,
@@ -213,7 +216,7 @@ def diversity(
     graph_file: Annotated[Path, argument("G.h5", "The graph; directions of edges are ignored.")],
     answers_file: Annotated[Path, option("--answers D.h5", "The answer by `diversity search`.")],
     sample: Annotated[
-        int | None, Option("Look into N random vertices beside the answer; all by default.", metavar="N", ge=0)
+        int | None, Option("Check N random vertices outside the answer; all by default.", metavar="N", ge=0)
     ] = None,
 ) -> None:
     """Check structural diversity from its definitions: scores, circles, order, and that no better vertex was missed.

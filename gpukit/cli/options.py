@@ -81,14 +81,14 @@ GpusOption = Annotated[int, option("--gpus N", "Number of GPUs; 0 means the CPU.
 ThreadsOption = Annotated[int | None, option("--threads N", "CPU threads; all available by default.")]
 SeedOption = typer_type(SEED)
 GpuMemoryOption = Annotated[
-    int | None, option("--gpu-memory BYTES", "Most to take of each GPU; else what is free.", min=1)
+    int | None, option("--gpu-memory BYTES", "Most memory to use on each GPU; by default all that is free.", min=1)
 ]
 JsonOption = Annotated[bool, option("--json", "Print one JSON object on standard output.")]
-ExplainOption = Annotated[bool, option("--explain", "Say what the printed words mean.")]
+ExplainOption = Annotated[bool, option("--explain", "Explain the printed words.")]
 VerboseOption = Annotated[int, option("-v --verbose", "More on standard error; -vv for all.", count=True)]
 OutOption = Annotated[Path, option("--out FILE", "The artifact to write.", callback=_is_artifact)]
-ForceOption = Annotated[bool, option("--force", "Write over a file of another kind, too.")]
-EstimateOption = Annotated[bool, option("--estimate", "Say what memory it will take; run nothing.")]
+ForceOption = Annotated[bool, option("--force", "Also overwrite a file of another kind.")]
+EstimateOption = Annotated[bool, option("--estimate", "Print the memory that it will take; run nothing.")]
 CompressOption = Annotated[bool, option("--compress", "Compress the artifact (needs hdf5plugin).")]
 GraphArgument = Annotated[Path, argument("G.h5", "The graph.")]
 MetricsOption = Annotated[Path | None, option("--out M.h5", "A metrics artifact to write.", callback=_is_artifact)]
@@ -99,7 +99,7 @@ MetricsOption = Annotated[Path | None, option("--out M.h5", "A metrics artifact 
 RoundSeedsOption = Annotated[int, option("-k --k K", "Number of seeds (of each round).")]
 TargetsOption = Annotated[
     Path | None,
-    option("--targets FILE", "Lines `id weight`: what a vertex counts for, up to 9 decimals; 0 if not named."),
+    option("--targets FILE", "Lines `id weight`: weights of vertices, up to 9 decimals; 0 if not named."),
 ]
 WorldsOption = Annotated[int, Option("Number of live-edge worlds.", metavar="R", ge=1, lt=2**31)]
 
@@ -118,12 +118,12 @@ class Queries:
     source: Annotated[str | None, option("--source ID[:W],…", "One query: a vertex, or several with weights.")] = None
     sources_file: Annotated[
         Path | None,
-        option("--sources FILE|-", "A query a line: ID, or ID:WEIGHT … of a set; or a table of `export`."),
+        option("--sources FILE|-", "One query per line: ID, or ID:WEIGHT … for a set; or a table of `export`."),
     ] = None
     random: Annotated[
         int | None, Option("N queries from random vertices, chosen by --seed.", metavar="N", ge=1, le=10**7)
     ] = None
-    able: Annotated[bool, option("--out-edges", "With --random: vertices that edges lead away from, alone.")] = False
+    able: Annotated[bool, option("--out-edges", "With --random: only vertices with out-edges.")] = False
 
 
 # MERIT
@@ -140,6 +140,6 @@ UndirectedOption = Annotated[bool, option("--undirected", "Ignore the directions
 # One answer in several files
 
 PartOption = Annotated[
-    str | None, option("--part I/N", "The I-th of N ranges of ids alone, for `gather`.", rich_help_panel=EXPERT)
+    str | None, option("--part I/N", "Only the I-th of N ranges of ids, for `gather`.", rich_help_panel=EXPERT)
 ]
 PartsArgument = Annotated[list[Path], argument("PART.h5…", "All the parts, in any order.")]

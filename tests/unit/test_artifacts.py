@@ -305,7 +305,7 @@ def layout_tree(kind: Kind) -> str:
         rows.append((f"{'  ' if group else ''}{name}", f"{dtype} [{', '.join(array.shape)}]", _note(array)))
     left, middle = max(len(row[0]) for row in rows), max(len(row[1]) for row in rows)
     lines = [f"{a:<{left}}  {b:<{middle}}  {c}".rstrip() for a, b, c in rows]
-    newer = f", {kind.newest} with what is so marked" if kind.newest > kind.version else ""
+    newer = f", {kind.newest} with the arrays marked so" if kind.newest > kind.version else ""
     return "\n".join([f"{kind.name} (layout {kind.version}{newer})", *(f"  {line}" for line in lines)])
 
 

@@ -1,4 +1,4 @@
-# What the rules share: the instances of the configuration, the device, and how commands are found.
+# Shared by the rules: the instances of the configuration, the device, and the paths of commands.
 import json
 import os
 import shlex
@@ -19,7 +19,7 @@ SCALE = config["scales"][config["scale"]] if PAPER else {}
 
 
 def thinned(values):
-    """Return the first and the last of a list where the scale asks for it, and else all."""
+    """Return the first and the last item of a list if the scale requests this, otherwise all items."""
     return list(dict.fromkeys((values[0], values[-1]))) if SCALE["thin"] else values
 
 
@@ -28,7 +28,7 @@ GRAPHS = {entry["name"]: entry for entry in SCALE.get("graphs", config["graphs"]
 if PAPER and config["directed"]:
     for entry in GRAPHS.values():
         entry |= {"undirected": False, "generate": entry["generate"].replace(" --undirected", "")}
-# What `data: real` cannot have, and why; a job of another machine need not say it again.
+# Data sets that `data: real` cannot get, and why; a job on another machine need not report it again.
 LACKING = {name: lacking(entry) for name, entry in GRAPHS.items() if config["data"] == "real" and lacking(entry)}
 if workflow.is_main_process:
     for name, reason in LACKING.items():
@@ -44,14 +44,14 @@ SIMULATORS = [*config["imgpu"]["modes"], *config["imgpu"]["baselines"]]
 
 
 def on(system):
-    """Return the graphs that a system works on; of the papers, kPAR's alone is rebuilt by the rules of the demo."""
+    """Return the graphs that a system works on; of the papers, only kPAR's is rebuilt by the rules of the demo."""
     if PAPER:
         return list(GRAPHS) if system == PAPER == "kpar" else []
     return [name for name, entry in GRAPHS.items() if system in entry["systems"]]
 
 
 def by_label(path, places, prefix=""):
-    """Return files by their labels: of a place such as (graph, model), GRAPH/MODEL, and the path with both filled in."""
+    """Return files by label: for a place such as (graph, model), the label GRAPH/MODEL and the filled-in path."""
     return {f"{prefix}{'/'.join(place)}": path.format(*place) for place in places}
 
 
@@ -63,12 +63,12 @@ CIRCLES = [(name, model) for name in on("diversity") for model in config["divers
 
 
 def again(record):
-    """Return the records of all repeats of a run: the first has the name, those after it their number besides."""
+    """Return the records of all repeats of a run: the first has the plain name, the others also have their number."""
     return [record, *(f"{record.removesuffix('.json')}.{repeat + 1}.json" for repeat in REPEATS[1:])]
 
 
 def by_repeat(records):
-    """Return records by their labels, and those of repeats by the same with a number after a #."""
+    """Return records by label; labels of repeats have a number after a #."""
     return {
         f"{label}#{repeat}" if repeat else label: path
         for label, record in records.items()
@@ -76,19 +76,19 @@ def by_repeat(records):
     }
 
 
-# What the report shows, by the labels it goes by: each system's rules add theirs.
+# The inputs of the report, by label; the rules of each system add theirs.
 TABLES = {}
 FIGURES = {}
 ARTIFACTS = [f"<results>/graphs/{name}.h5" for name in GRAPHS]
-# What stands in no table, and yet is made again where somebody deleted it.
+# Results that no table needs, but that are made again if somebody deletes them.
 ASIDE = [f"<results>/graphs/{name}.json" for name in GRAPHS]
 
-# GPU jobs declare no threads: they are counted by `--resources gpu=N`, and wait for a GPU instead of for a core. On the CPU
-# the same jobs are counted by their threads. Without the limit Snakemake would start them all at once, so a limit is what
-# tells `auto` that there are GPUs to use.
+# GPU jobs declare no threads: they are counted by `--resources gpu=N`, and wait for a GPU instead of for a core. On the
+# CPU the same jobs are counted by their threads. Without the limit Snakemake would start them all at once, so `auto`
+# uses GPUs only if a limit is given.
 granted = workflow.global_resources["gpu"].value if "gpu" in workflow.global_resources else 0
 ON_GPU = config["device"] == "cuda" or (config["device"] == "auto" and granted > 0)
-# `auto` leaves little work to the CPU; a warm-up, which compiles for the GPU, and a paper's figures are not to do so.
+# `auto` gives small work to the CPU; a warm-up, which loads the GPU's code, and a paper's runs must not do so.
 ASKED = config["device"] if ON_GPU else "cpu"
 GPU_DEVICE = "cuda" if ON_GPU and detect()[0] and not package_problem() else ASKED
 DEVICE = GPU_DEVICE if PAPER else ASKED
@@ -97,9 +97,9 @@ ONE_GPU = min(GPUS, 1)  # of what has one GPU, or has work for one
 THREADS = 0 if ON_GPU else config["threads"]
 # Without a GPU FORA+ runs on the CPU anyway.
 RANKINGS = ["kpar", *(one for one in config["kpar"]["baselines"] if ON_GPU or one != "fora-cpu")]
-# Rivals that the papers run on several CPU threads have as many as there, or as many as there are cores.
+# Competitors that the papers run on several CPU threads get the same number, or the number of cores if that is less.
 PRINTED_THREADS = {"imm-16": 16, "pasti": 16, "pasti-4": 4, "mcpu-div": 6, "fora-cpu": 80, "topppr": 80}
-# Some rules run several commands in one process, whose start costs more than what it is to do.
+# Some rules run several commands in one process, because its start takes longer than the commands.
 BATCH = "printf '%s\\n' {params.commands:q} | python -m gpukit batch -"
 WHERE = "-- --device {resources.device} --gpus {resources.gpu} --threads {resources.workers}"
 CPU_ENV = "../../envs/cpu.yaml"
@@ -132,18 +132,18 @@ wildcard_constraints:
 
 
 def workers(wildcards, threads):
-    """Return the CPU threads that a job may start; a job on a GPU is not counted by them, but may still fall back."""
+    """Return the CPU threads that a job may start; a GPU job is not counted by them, but may fall back to the CPU."""
     return threads or config["threads"]
 
 
 @cache
 def size(graph):
-    """Return the size of a graph, as far as it is known by the configuration."""
+    """Return the size of a graph, as far as the configuration determines it."""
     return size_of(GRAPHS[graph], PLACES)
 
 
 def memory(floor, building=False, copies=3):
-    """Return the MB that a job on a graph asks for: some, and by the graph's size; more where it is tried again.
+    """Return the MB that a job on a graph requests, by the graph's size; more if the job is tried again.
 
     The power method needs four copies: 91 GB where there are 1.5 billion edges.
     """
@@ -156,7 +156,7 @@ def memory(floor, building=False, copies=3):
 
 
 def lines(commands, records=()):
-    """Return commands (lists of words) as lines for `gpukit batch`, each with the file that it prints to, if any.
+    """Return commands (lists of words) as lines for `gpukit batch`, each with the file for its output, if any.
 
     They name files, so Snakemake does not look at them for changes; what a configuration says in them is a parameter, too.
     """
@@ -165,13 +165,13 @@ def lines(commands, records=()):
 
 
 def check_made(workflow):
-    """Raise WorkflowError where something is not made: Snakemake is content when the jobs that it planned are done."""
+    """Raise WorkflowError if a result is missing: Snakemake itself succeeds as soon as all planned jobs are done."""
     if left := unmade(workflow):
         raise WorkflowError(f"{left}, though all planned jobs are done; run snakemake again")
 
 
 def unmade(workflow):
-    """Return what a run should have left up to date and did not, or nothing.
+    """Return a result that is missing or out of date after a run; an empty value if there is none.
 
     A file that is missing, or one that was left alone although something that it is made of was made anew.
     """

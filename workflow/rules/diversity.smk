@@ -11,7 +11,7 @@ if CIRCLES:
     ASIDE += [f"<results>/diversity/{graph}/egos.{end}" for graph in on("diversity") for end in ("h5", "json")]
 
 
-# As for gIM: the runs that count should not be those that compile.
+# As for gIM: timed runs should not include compilation.
 rule diversity_warm_up:
     input:
         graph="<results>/warm-up/graph.h5",
@@ -44,7 +44,7 @@ rule diversity_warm_up:
         f"{BATCH} {WHERE} > {{log:q}} 2>&1"
 
 
-# The models of a graph in one process, whose start costs more than a search.
+# All models of a graph run in one process, because its start takes longer than a search.
 rule diversity_search:
     input:
         graph="<results>/graphs/{graph}.h5",
@@ -75,7 +75,7 @@ rule diversity_search:
         f"{BATCH} {WHERE} > {{log:q}} 2>&1"
 
 
-# The ego-networks of each model's first vertex alone: those of all vertices can take many times the space of the graph.
+# Only the ego-networks of each model's first vertex: those of all vertices can be many times as large as the graph.
 rule diversity_egos:
     input:
         graph="<results>/graphs/{graph}.h5",
@@ -97,7 +97,7 @@ rule diversity_egos:
         mem_mb=memory(8000),
         runtime="30m",
     params:
-        # Names may hold blanks and commas; a vertex that is first under several models is named once.
+        # Names may contain blanks and commas; a vertex that is first under several models is named only once.
         first="""python -c 'import csv, json, sys; csv.writer(sys.stdout, lineterminator="").writerow("""
         """{json.load(open(path))["top"][0]["vertex"]: 0 for path in sys.argv[1:]})'""",
         directions=directions,
@@ -109,7 +109,7 @@ rule diversity_egos:
         " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
 
 
-# The same searches in ranges of vertices, and the best of all ranges.
+# The same searches by ranges of vertices, and the best of all ranges.
 use rule diversity_search as diversity_part with:
     output:
         answers=[

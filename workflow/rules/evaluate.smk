@@ -7,7 +7,7 @@ SPREAD_OPTIONS = [
 CHECK_OPTIONS = ["--sample", config["diversity"]["check"], "--seed", config["seed"]]
 
 
-# All seeds of a graph under a model in one process, and apart from them those of IMGPU and what it is compared with.
+# All seeds of a graph under a model in one process; those of IMGPU and its competitors in another one.
 rule evaluate_spread:
     input:
         graph="<results>/graphs/{graph}.h5",
@@ -55,7 +55,7 @@ use rule evaluate_spread as evaluate_worlds with:
         "Spread of all seeds on {wildcards.graph} under independent cascade"
 
 
-# Each of the user's own by itself: a file that is wrong takes nothing else with it.
+# Each of the user's seed files in a separate job, so that a wrong file does not affect the others.
 if OWN_SEEDS:
 
     use rule evaluate_spread as evaluate_own with:

@@ -4,7 +4,7 @@ SIMPLE = [
     if method in ("degree", "degree-discount", "random")
 ]
 
-# To test every edge is an ablation.
+# Testing every edge is an ablation.
 GIM, SAMPLER = ("papers gim", "--sampler scan") if config["gim"]["sampler"] == "scan" else ("gim", "")
 GIM_LIMITS, GIM_FILES = given("gim", "include", "exclude", "targets", "costs", "budget")
 LIMITED = config["gim"]["budget"] is not None
@@ -28,9 +28,10 @@ if INSTANCES:
     ASIDE += [f"<results>/seeds/{graph}/{method}.h5" for graph, _ in INSTANCES for method in config["baselines"]]
 
 
-# The first run after an installation compiles the kernels: better a run that nobody times. Every method that a
-# configuration chooses from is run, so that a change of it does not outdate a warm-up, and with it all that comes after.
-# The graph has weights by in-degree; on a CPU, weights from a file and weighted walks compile in the run that needs them.
+# The first run after an installation compiles the kernels; this should not be a timed run. The warm-up runs every
+# method that a configuration can choose, so a change of the configuration does not repeat the warm-up and all later
+# steps. The graph has weights by in-degree. On a CPU, code for weights from a file and for weighted walks is compiled
+# in the first run that needs it.
 rule warm_up:
     input:
         graph="<results>/warm-up/graph.h5",
@@ -127,8 +128,8 @@ if SIMPLE:
             f"{BATCH} > {{log:q}} 2>&1"
 
 
-# One collection of RR sets in several files, each a range of sample ids: what a cluster does with many nodes. One file
-# more than seeds are chosen from judges them.
+# One collection of RR sets in several files, one per range of sample ids, as on many nodes of a cluster. One additional
+# file is not used for the choice, and judges the seeds.
 rule gim_sample:
     input:
         graph="<results>/graphs/{graph}.h5",

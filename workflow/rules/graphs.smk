@@ -22,7 +22,8 @@ rule import_graph:
     params:
         options=import_options,
         seed=config["seed"],
-        # The command does not need it: Snakemake imports again if it changed, whatever the times of the files are.
+        # The command does not need it. It makes Snakemake import again if it changed, whatever the times of the files
+        # are.
         digest=edges_digest,
     message:
         "Importing {wildcards.graph}"
@@ -58,7 +59,7 @@ rule generate_graph:
         " --threads {threads} --json > {output.record:q} 2> {log:q}"
 
 
-# What the warm-ups of all systems run on.
+# The graph for the warm-ups of all systems.
 rule warm_up_graph:
     output:
         graph="<results>/warm-up/graph.h5",

@@ -5,13 +5,13 @@ IMGPU_VIEWS = {
     "switches": "imgpu-switches",
 }
 
-# Where both directions of an edge share one probability they share a coin, and a world has no levels to optimise.
+# If both directions of an edge have the same probability, they share a coin, and a world has no levels to optimise.
 SWITCHED = [
     name for name in SIMULATED if not (GRAPHS[name]["undirected"] and GRAPHS[name]["weights"].startswith("const:"))
 ]
 
 if SIMULATED:
-    # What `gpukit imgpu` itself chooses, and the records that say how long it took; other seeds come from rules of gIM.
+    # The seeds that `gpukit imgpu` chooses, and the records of their times; other seeds come from rules of gIM.
     chosen_by = [(graph, method) for graph in SIMULATED for method in [*SIMULATORS, *OWN_SEEDS]]
     CHOICES = by_label(
         "<results>/seeds/{}/{}",
@@ -33,7 +33,7 @@ if SIMULATED:
     ASIDE += [f"{path.removesuffix('.h5')}.json" for path in TABLES["imgpu-spread"].values()]
 
 
-# As for gIM: the runs that count should not be those that compile.
+# As for gIM: timed runs should not include compilation.
 rule imgpu_warm_up:
     input:
         graph="<results>/warm-up/graph.h5",
@@ -69,7 +69,7 @@ rule imgpu_warm_up:
         f"{BATCH} {WHERE} > {{log:q}} 2>&1"
 
 
-# What is compared with, one by one: the demo need not compile what it leaves out.
+# The competitors, one by one: the demo need not compile those that it leaves out.
 rule imgpu_baseline_warm_up:
     input:
         graph="<results>/warm-up/graph.h5",
@@ -182,7 +182,7 @@ rule imgpu_reach:
         " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
 
 
-# Times, and no artifact: a benchmark makes none.
+# Only times: a benchmark writes no artifact.
 rule imgpu_switches:
     input:
         graph="<results>/graphs/{graph}.h5",

@@ -1,4 +1,4 @@
-# What jobs are made of, and options that follow from their wildcards.
+# Inputs of jobs, and options that follow from their wildcards.
 from gpukit.cli.workflow.config_graphs import find_edges
 from gpukit.cli.graph.edge_lists import digest_of, is_made_of
 
@@ -6,7 +6,7 @@ GRAPH_FOLDER = Path(config["results"]) / "graphs"
 
 
 def edges(wildcards):
-    """Return the edge list of a graph: fetched, as configured, or beside the Snakefile if it is not there.
+    """Return the edge list of a graph: fetched, at the configured path, or next to the Snakefile if it is not there.
 
     Where it is newer than the graph, and yet what that was made of, as after a copy, its time does not count.
     """
@@ -19,13 +19,13 @@ def edges(wildcards):
 
 
 def edges_digest(wildcards):
-    """Return the SHA-256 of an edge list that is not fetched; another one may be older than the one before."""
+    """Return the SHA-256 of an edge list that is not fetched; a new list may be older than the previous one."""
     path = find_edges(GRAPHS[wildcards.graph], PLACES)
     return digest_of(path, GRAPH_FOLDER / f".{wildcards.graph}.edges") if path else ""
 
 
 def import_options(wildcards):
-    """Return the options that `graph import` needs for a graph; the catalogue knows those of what it fetches."""
+    """Return the options that `graph import` needs for a graph; for a fetched graph they are in the catalogue."""
     entry = GRAPHS[wildcards.graph]
     fetched = ["--dataset", entry["fetch"]] if entry["fetch"] else []
     scaled = ["--scale", entry["scale"]] if entry["scale"] else []
@@ -35,7 +35,7 @@ def import_options(wildcards):
 
 
 def given(section, *names):
-    """Return options of a section that name vertices or files, and those files."""
+    """Return the options of a section that name vertices or files, and these files."""
     asked = {name: value for name in names if (value := config[section][name]) is not None}
     found = {name: find_file(value, PLACES) for name, value in asked.items() if isinstance(value, str)}
     files = {name: str(path) for name, path in found.items() if path is not None}
@@ -44,7 +44,7 @@ def given(section, *names):
 
 
 def sharded_seeds(wildcards):
-    """Return seeds that are chosen from shards; raise WorkflowError where the question limits the choice."""
+    """Return seeds that are chosen from shards; raise WorkflowError if the configuration limits the choice of seeds."""
     if GIM_LIMITS:
         limits = ", ".join(f"gim.{word[2:]}" for word in GIM_LIMITS[::2])
         raise WorkflowError(f"`sharded` chooses among all vertices, and the configuration has {limits}; leave it out")
@@ -52,7 +52,7 @@ def sharded_seeds(wildcards):
 
 
 def sharded_rankings(wildcards):
-    """Return rankings of parts of the queries; raise WorkflowError where there are more parts than queries."""
+    """Return rankings of parts of the queries; raise WorkflowError if there are more parts than queries."""
     count, asked = config["shards"]["count"], len(SOURCES) if isinstance(SOURCES, list) else SOURCES
     if RANKED and isinstance(asked, int) and count > asked:
         raise WorkflowError(f"shards.count is {count}, but kpar.sources has {asked} queries; lower shards.count")
@@ -66,13 +66,13 @@ def seeds(wildcards, method, model=""):
 
 
 def until():
-    """Return the options that say when a simulation ends: with a small error, or after so many runs."""
+    """Return the options that end a simulation: at a small error, or after a number of runs."""
     error, runs = config["evaluate"]["error"], config["evaluate"]["runs"]
     return ["--error", error, "--max-runs", runs] if error else ["--runs", runs]
 
 
 def spread_commands(wildcards, input, output):
-    """Return the lines that simulate what each set of seeds reaches; IMGPU knows no targets."""
+    """Return the lines that simulate the spread of each set of seeds; IMGPU supports no targets."""
     model, targets = wildcards.get("model", "ic"), TARGETS if "model" in wildcards.keys() else []
     return lines(
         [
@@ -97,12 +97,12 @@ def spread_commands(wildcards, input, output):
 
 
 def directions(wildcards):
-    """Return the option that makes a directed graph undirected, for systems that need it so, if it is needed."""
+    """Return the option that makes a directed graph undirected, for systems that need undirected graphs."""
     return [] if GRAPHS[wildcards.graph]["undirected"] else ["--undirected"]
 
 
 def query_commands(wildcards, input, output):
-    """Return the lines that ask an index for the top k of all sources, or of a part of them, for each k."""
+    """Return the lines that query an index for the top k of all sources, or of a part of them, for each k."""
     part = ["--part", f"{wildcards.part}/{config['shards']['count']}"] if wildcards.get("part") else []
     ablation = shlex.split(ABLATIONS[wildcards.ablation]) if wildcards.get("ablation") else []
     command = [*["papers"] * bool(ablation), "kpar", "query"]
@@ -130,10 +130,10 @@ def search_commands(wildcards, input, output):
 
 
 def parts(pattern):
-    """Return the parts of one answer, with their numbers in place of ``{part}``."""
+    """Return the parts of one answer, with their numbers instead of ``{part}``."""
     return [pattern.replace("{part}", str(part)) for part in range(1, config["shards"]["count"] + 1)]
 
 
 def labelled(labels, paths):
-    """Return LABEL=FILE arguments, so that a table need not guess from file names what it reads."""
+    """Return LABEL=FILE arguments, so that a table need not guess labels from file names."""
     return [f"{label}={path}" for label, path in zip(labels, paths, strict=True)]

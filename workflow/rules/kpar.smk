@@ -1,5 +1,5 @@
-# What queries start from: so many random vertices, or those of a file, which lists what a configuration lists. A query
-# from a vertex that no edge leaves is no query that a paper times.
+# The sources of queries: a number of random vertices, or those of a file, which may be written from the configuration's
+# list. A paper times no queries from vertices without out-edges.
 SOURCES, SOURCE_FILES = config["kpar"]["sources"], []
 QUERIES = ["--random", SOURCES, *["--out-edges"] * bool(PAPER)]
 if not isinstance(SOURCES, int):
@@ -8,7 +8,7 @@ if not isinstance(SOURCES, int):
     ]
     QUERIES = ["--sources", SOURCE_FILES[0].replace("<results>", config["results"])]
 REPEATED = ["--repeat", len(REPEATS)] if len(REPEATS) > 1 else []
-# The paper has no second look.
+# The paper does not resolve near ties.
 DEPTH = ["--depth", "auto"] if PAPER == "kpar" else []
 QUERY_OPTIONS = [*QUERIES, "--seed", config["seed"], *REPEATED, *DEPTH]
 RANKING_OPTIONS = [*QUERIES, *options_of(config, "kpar"), "--seed", config["seed"]]
@@ -22,7 +22,7 @@ RANKING_WORDS = {
     "monte-carlo": ["--method", "monte-carlo"],
 }
 
-# TopPPR takes the longest, and is in print at the largest k alone.
+# TopPPR takes the longest, and the paper prints it only for the largest k.
 REPEATED_AT = {"topppr": [max(config["kpar"]["k"])]}
 
 
@@ -59,7 +59,7 @@ if RANKED:
     ARTIFACTS += [f"{path}.h5" for path in ANSWERS.values()]
 
 
-# As for gIM: the runs that count should not be those that compile.
+# As for gIM: timed runs should not include compilation.
 rule kpar_warm_up:
     input:
         graph="<results>/warm-up/graph.h5",
@@ -195,7 +195,7 @@ rule kpar_index:
         " --device {resources.device} --gpus {resources.gpu} --threads {resources.workers} --json > {output.record:q} 2> {log:q}"
 
 
-# All lengths in one process, whose start costs more than some queries.
+# All lengths in one process, because its start takes longer than some queries.
 rule kpar_query:
     input:
         graph="<results>/graphs/{graph}.h5",
@@ -293,7 +293,7 @@ rule kpar_truth:
         " --out {output.answers:q} --device cpu --threads {threads} --json > {output.record:q} 2> {log:q}"
 
 
-# The same queries in ranges, on as many machines as there are, and one file of all answers again.
+# The same queries by ranges, on any number of machines, and one file that joins all answers.
 use rule kpar_query as kpar_query_part with:
     output:
         answers=[f"<results>/shards/kpar/{{graph}}-{k}/{{part}}.h5" for k in config["kpar"]["k"]],

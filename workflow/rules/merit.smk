@@ -1,6 +1,6 @@
 MERIT_VIEWS = ("cost", "time", "phases")
 ETAS = sorted(config["merit"]["eta"])
-# MERIT, and what it is compared with: the command, and its options.
+# MERIT and its competitors: the command of each, and its options.
 POLICIES = {
     "coupled": (["merit", "run"], []),
     "regenerate": (["papers", "merit", "run"], ["--update", "regenerate"]),
@@ -28,7 +28,7 @@ if CAMPAIGNS:
     ARTIFACTS += [f"{path}.h5" for path in RUNS.values()]
 
 
-# As for gIM: the runs that count should not be those that compile.
+# As for gIM: timed runs should not include compilation.
 rule merit_warm_up:
     input:
         graph="<results>/warm-up/graph.h5",

@@ -56,7 +56,7 @@ rule paper_measure:
         f"{BATCH} -- {{resources.where}} > {{log:q}} 2>&1"
 
 
-# The same for commands that write an artifact, and are repeated here.
+# The same for commands that write an artifact and are repeated by this rule.
 use rule paper_measure as paper_run with:
     input:
         graph="<results>/graphs/{graph}.h5",
@@ -88,7 +88,7 @@ use rule evaluate_spread as paper_spread with:
 ruleorder: paper_spread > evaluate_spread
 
 
-# What the seeds of gIM's table 2 reach.
+# The spread of the seeds of gIM's table 2.
 use rule evaluate_spread as paper_reached with:
     input:
         graph="<results>/graphs/{graph}.h5",
@@ -119,7 +119,7 @@ use rule evaluate_spread as paper_reached with:
         "Spread of {wildcards.method}'s seeds on {wildcards.graph}"
 
 
-# The repeats of a run in one process: they are the same work, and a process costs more than many a run.
+# The repeats of a run in one process: they do the same work, and a process often takes longer to start than a run.
 rule paper_cell:
     input:
         graph="<results>/graphs/{graph}.h5",
@@ -161,7 +161,7 @@ rule paper_cell:
         f"{BATCH} -- {{resources.where}} > {{log:q}} 2>&1"
 
 
-# Figure 9 of kPAR: an index without adaptive walks, and on it queries whose work is balanced less and less.
+# Figure 9 of kPAR: an index without adaptive walks, and queries on it with less and less balance of work.
 use rule kpar_index as paper_kpar_uniform with:
     output:
         index="<results>/kpar/{graph}/uniform.h5",
@@ -199,7 +199,7 @@ use rule kpar_query as paper_kpar_ablation with:
         "{wildcards.ablation} on {wildcards.graph} from the sources of kPAR"
 
 
-# Table 3 of kPAR: preprocessing on one CPU thread, as often as a time is taken.
+# Table 3 of kPAR: preprocessing on one CPU thread, repeated as often as other timed runs.
 rule paper_kpar_one_thread:
     input:
         graph="<results>/graphs/{graph}.h5",

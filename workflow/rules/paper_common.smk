@@ -1,4 +1,4 @@
-# What the items of a paper, its tables and figures, are made of.
+# The inputs of a paper's items, its tables and figures.
 from gpukit.papers.bench.counters import find_ncu
 from gpukit.errors import DeviceError
 
@@ -6,7 +6,8 @@ TITLES = {
     "gim": ["table-1", *config["experiments"]],
     "kpar": ["table-2", "table-3", "figure-3", "figure-6", "figure-7", "figure-8", "figure-9"],
 }
-# What needs more GPUs than are granted is left out aloud; without any, all that can run on a CPU does.
+# Measures that need more GPUs than are granted are left out with a message; without GPUs, everything that can run on a
+# CPU does.
 SCARCE = {name: one["gpus"] for name, one in SCALE["measures"].items() if 0 < granted < one["gpus"]}
 if workflow.is_main_process:
     for name, needed in SCARCE.items():
@@ -29,7 +30,7 @@ CELL = "{graph}/{method}/{model}/{k}/{epsilon}/{rounds}/{sampler}/{block}/{grid}
 
 
 def no_profiler():
-    """Return why the counters of a GPU cannot be read here, or nothing."""
+    """Return why the counters of a GPU cannot be read here, or an empty text."""
     if not ON_GPU:
         return "it needs a GPU; grant one with --resources gpu=1"
     try:
@@ -39,14 +40,14 @@ def no_profiler():
     return ""
 
 
-# A job that parses this anew, perhaps on another machine, was asked for where there is a profiler.
+# A job that parses this again, perhaps on another machine, was requested where there is a profiler.
 if PAPER == "merit" and "figure-13" in ITEMS and workflow.is_main_process and no_profiler():
     ITEMS.remove("figure-13")
     logger.warning(f"figure-13 is left out: {no_profiler()}")
 
 
 def measured(item):
-    """Return the records of a table or figure, by graph and measure; of spreads, those of what judges the seeds."""
+    """Return the records of a table or figure, by graph and measure; for spreads, those of the simulations."""
     if PAPER == "kpar" and item in ("figure-6", "figure-9"):
         return {
             f"{graph}/{method}/{k}": f"<results>/kpar/{graph}/{method}-{k}.json"
@@ -66,7 +67,7 @@ def measured(item):
 
 
 def repeats_itself(measure):
-    """Return whether a measure writes a record and nothing else, as benchmarks do, which repeat by themselves."""
+    """Return whether a measure writes only a record, like benchmarks, which repeat runs themselves."""
     return MEASURES[measure]["command"].startswith(("papers bench ", "papers imgpu shape"))
 
 
@@ -79,7 +80,7 @@ def command_of(wildcards):
 
 
 def measure_commands(wildcards, input, output):
-    """Return the lines that run a measure, as often as it has records; all write the same artifact, if any."""
+    """Return the lines that run a measure once per record; all write the same artifact, if any."""
     words, options = command_of(wildcards)
     out = ["--out", output.artifact] if "artifact" in output.keys() else []
     return lines([[*words, input.graph, *out, *options, "--json"]] * len(output.records), output.records)
@@ -110,31 +111,31 @@ def one_thread_commands(wildcards, input, output):
 
 
 def alone(wildcards):
-    """Return whether a measure runs on one CPU thread, and has no options to say otherwise."""
+    """Return whether a measure runs on one CPU thread, without options to change this."""
     commands = ("papers merit once", "papers imgpu shape", "papers imgpu baseline", "gim baseline")
     return MEASURES[wildcards.measure]["command"].startswith(commands)
 
 
 def on_cpu(wildcards):
-    """Return whether a measure takes the CPU whatever the device of the workflow is."""
+    """Return whether a measure runs on the CPU whatever the device of the workflow is."""
     return not ON_GPU or "--device cpu" in MEASURES[wildcards.measure]["command"] or alone(wildcards)
 
 
 def threads_of_measure(wildcards):
-    """Return the threads that a measure is counted by: those of the rivals among its methods, if there are any."""
+    """Return the number of threads that a measure declares: that of its competitors, if it has any."""
     words = re.split("[ ,]", MEASURES[wildcards.measure]["command"])
     several = max((PRINTED_THREADS[word] for word in words if word in PRINTED_THREADS), default=0)
     return 1 if alone(wildcards) else several or (config["threads"] if on_cpu(wildcards) else THREADS)
 
 
 def gpus_of_measure(wildcards):
-    """Return how many GPUs a measure gets."""
+    """Return the number of GPUs of a measure."""
     wanted = MEASURES[wildcards.measure]["gpus"] or (ONE_GPU if PAPER == "imgpu" else GPUS)
     return 0 if on_cpu(wildcards) else wanted
 
 
 def where(wildcards, threads):
-    """Return the options that say where a measure runs, but for those that its command has."""
+    """Return the device options of a measure, except those that are in its command."""
     if alone(wildcards):
         return ""
     device = "cpu" if on_cpu(wildcards) else DEVICE
@@ -144,12 +145,12 @@ def where(wildcards, threads):
 
 
 def one_of(names):
-    """Return a pattern for a wildcard that is one of some names; of none, it fits nothing that is asked for."""
+    """Return a pattern for a wildcard that is one of some names; without names it matches no requested file."""
     return "|".join(map(re.escape, names)) or "-"
 
 
 def kind_of(table):
-    """Return the kind of a table; those of cells and measures are one for each item."""
+    """Return the kind of a table; tables of cells and measures exist once per item."""
     known = {"cells": "gim-cells", "reached": "gim-spread", "measures": MEASURED} | {
         name: kind for kind, name in ONE_THREAD.items()
     }
@@ -186,7 +187,7 @@ def reached():
     return {"/".join([*label.split("/")[:2], label.rpartition("/")[2]]): label for label in wanted}
 
 
-# Its sets and its sampler as gIM's paper has them: neither ours, nor sound.
+# Sets and sampler as in gIM's paper; they are not ours, and not sound.
 AS_PRINTED = "--samples original --sets plain --sentinels off --sampler scan".split()
 
 
@@ -205,7 +206,7 @@ def cell_words(wildcards, repeat=0):
 
 
 def where_of_cell(wildcards, threads):
-    """Return the options that say where a run of gIM takes place; SKIM has one CPU thread, and no options."""
+    """Return the device options of a run of gIM; SKIM runs on one CPU thread and has none."""
     if wildcards.method == "skim":
         return ""
     place = f"{DEVICE} --gpus {GPUS}" if wildcards.method.startswith("gim") else "cpu --gpus 0"

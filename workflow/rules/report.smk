@@ -1,4 +1,4 @@
-# Every figure but those of a paper's items, which come with their tables.
+# All figures except those of a paper's items, which are made with their tables.
 DRAWN = {name: path for name, path in FIGURES.items() if not name.startswith(("item/", "ego/"))}
 EGOS = {name.removeprefix("ego/"): path for name, path in FIGURES.items() if name.startswith("ego/")}
 DRAWN_FROM = sorted(
@@ -18,7 +18,7 @@ DRAWN_FROM = sorted(
 )
 
 
-# Cells and measures are what the items of a paper are made of; the page shows the items.
+# Cells and measures are the inputs of a paper's items; the page shows the items.
 PAGE_TABLES = [
     *(kind for kind in TABLES if not kind.startswith(("cells-", "measures-", "one-thread-", "reached"))),
     *["claims"] * bool(PAPER),
@@ -76,7 +76,7 @@ use rule table as table_artifacts with:
 
 if DRAWN:
 
-    # One process draws all of the tables: to start one takes longer than to draw a figure.
+    # One process draws the figures of all tables: starting a process takes longer than drawing a figure.
     rule figures:
         input:
             tables=[f"<results>/tables/{kind}.tsv" for kind in DRAWN_FROM],
@@ -105,7 +105,7 @@ if DRAWN:
 
     if EGOS:
 
-        # Half of the work, and it need not wait for the last of the tables.
+        # This is half of the work, and need not wait for the last table.
         use rule figures as figures_egos with:
             input:
                 egos=[f"<results>/diversity/{place.rpartition('/')[0]}/egos.h5" for place in EGOS],
@@ -161,7 +161,7 @@ rule report_page:
     params:
         tables=lambda wildcards, input: [f"--table={one}" for one in labelled(PAGE_TABLES, input.tables)],
         figures=lambda wildcards, input: [f"--figure={one}" for one in labelled(FIGURES, input.figures)],
-        # A function of the input is no reason to make the page again, as where the device alone is another one.
+        # A function of the input does not make the page again, for example if only the device changed.
         asked=lambda wildcards, input: json.dumps(config),
         lacking=[f"--lacking={name}={reason}" for name, reason in LACKING.items()],
     message:

@@ -47,12 +47,12 @@ def export(
         Path | None, option("--graph G.h5", "Its graph: for degrees, and for names of vertices that it does not hold.")
     ] = None,
     out: Annotated[
-        str, option("--out X.csv|.tsv|.json|.parquet|.xlsx|-", "Where the table goes; by default as CSV to the screen.")
+        str, option("--out X.csv|.tsv|.json|.parquet|.xlsx|-", "The file of the table; by default CSV on the screen.")
     ] = "-",
     decimal: Annotated[
-        Literal[".", ","], option("--decimal", "Of CSV: what decimals begin with; with a comma semicolons separate.")
+        Literal[".", ","], option("--decimal", "For CSV: the decimal mark; with a comma, semicolons separate columns.")
     ] = ".",
-    bom: Annotated[bool, option("--bom", "Of CSV: begin with the mark by which Excel knows UTF-8.")] = False,
+    bom: Annotated[bool, option("--bom", "For CSV: begin with a byte order mark, so that Excel reads UTF-8.")] = False,
     force: ForceOption = False,
 ) -> None:
     """Write an artifact as a table: vertices by their names or ids, scores as probabilities, every row."""

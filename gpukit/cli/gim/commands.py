@@ -32,7 +32,7 @@ class Limits:
     exclude: Annotated[str | None, option("--exclude A,B,…|FILE", "Vertices that cannot be seeds.")] = None
     targets: options.TargetsOption = None
     costs: Annotated[Path | None, option("--costs FILE", "Lines `id cost` of seeds; 1 if not named.")] = None
-    budget: Annotated[str | None, option("--budget B", "What the seeds may cost together, instead of -k.")] = None
+    budget: Annotated[str | None, option("--budget B", "Most that the seeds may cost together; replaces -k.")] = None
 
 
 @app.command("run")
@@ -46,7 +46,7 @@ def run_(
         str | None,
         option(
             "--weights A,B,…",
-            "Edge probabilities instead of the graph's; of several the seeds of each are compared.",
+            "Edge probabilities that replace the graph's; with several, the seeds of each are compared.",
         ),
     ] = None,
 ) -> None:

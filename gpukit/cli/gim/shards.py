@@ -30,7 +30,7 @@ MADE_FROM = ("graph", "model", "sampler", "stream", "rounds", "seed", "sets")
 class Range:
     """Options for the range of sample ids."""
 
-    count: Annotated[int, option("--count N", "Number of sample ids, each that of a set.")]
+    count: Annotated[int, option("--count N", "Number of sample ids; each id is that of a set.")]
     first: Annotated[int, option("--first I", "First sample id.")] = 0
     targets: options.TargetsOption = None
     model: ModelParameter = "ic"
@@ -90,11 +90,11 @@ def draw(
 @with_run("out", *DEVICE, writes="seeds")
 def select(
     run: Run,
-    files: Annotated[list[Path], options.argument("RR.h5…", "RR sets with sample ids that follow each other.")],
+    files: Annotated[list[Path], options.argument("RR.h5…", "RR sets with consecutive sample ids.")],
     k: options.RoundSeedsOption,
     judge: Annotated[
         list[Path] | None,
-        option("--judge RR.h5", "Other RR sets, drawn alike, to estimate the spread with; once a file."),
+        option("--judge RR.h5", "Other RR sets, drawn alike, to estimate the spread; once per file."),
     ] = None,
 ) -> None:
     """Choose k seeds from RR sets in files, given in any order; this runs on the CPU.

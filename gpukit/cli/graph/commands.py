@@ -36,7 +36,7 @@ FormatOption = Annotated[
     str | None,
     option(
         "--format NAME",
-        "The format; found by looking by default. `--format list` shows all.",
+        "The format; detected by default. `--format list` shows all.",
         is_eager=True,
         callback=_format,
     ),
@@ -49,7 +49,7 @@ def import_graph(
     run: Run,
     edges: Annotated[
         Path,
-        argument("EDGES", "Text, CSV, a file of another library, also packed by gzip, …; - for standard input."),
+        argument("EDGES", "Text, CSV, or a file of another library, also compressed; - for standard input."),
     ],
     *,
     asked: Import,
@@ -57,7 +57,7 @@ def import_graph(
     format: FormatOption = None,
     compress: CompressOption = False,
     estimate: Annotated[
-        bool, option("--estimate", "Say what memory and time it will take, by the start of the text; write nothing.")
+        bool, option("--estimate", "Estimate memory and time from the start of the text; write nothing.")
     ] = False,
 ) -> None:
     """Import an edge list: drop self-loops, merge parallel edges, sort, keep the original ids.

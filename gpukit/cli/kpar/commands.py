@@ -57,7 +57,9 @@ class IndexOptions:
     ] = False
     sizes: Annotated[
         Path | None,
-        option("--sizes IRW.h5", "With --updatable: as many walks for an edge as this one has, without PageRank."),
+        option(
+            "--sizes IRW.h5", "With --updatable: take the numbers of walks per edge from this index, without PageRank."
+        ),
     ] = None
     compress: options.CompressOption = False
 
@@ -68,23 +70,23 @@ class Query:
 
     index_file: Annotated[
         Path | None,
-        option("--index IRW.h5", "The index by `kpar index`; without one, every query draws walks of its own."),
+        option("--index IRW.h5", "The index by `kpar index`; without one, every query draws its own walks."),
     ] = None
     out: options.AnswersOption = None
     alpha: Annotated[float | None, Option("Must be that of the index, if there is one.", metavar="A")] = None
     epsilon: Annotated[float | None, Option("Must be that of the index, if there is one.", metavar="E")] = None
-    weighted: Annotated[bool, option("--weighted", "Without an index: take edges in proportion to their weights.")] = (
-        False
-    )
+    weighted: Annotated[
+        bool, option("--weighted", "Without an index: walks choose edges in proportion to their weights.")
+    ] = False
     among: Annotated[
         str | None,
-        option("--among A,B,…|FILE", "The k best of these vertices alone, or of those in a file, one a line."),
+        option("--among A,B,…|FILE", "Rank only these vertices, or those in a file, one per line."),
     ] = None
     exclude: Annotated[
         str | None, option("--exclude A,B,…|FILE", "Leave these vertices out of the answers, or those in a file.")
     ] = None
     part: options.PartOption = None
-    explain: Annotated[bool, option("--explain", "Say what each step of each query did, and what words mean.")] = False
+    explain: Annotated[bool, option("--explain", "Print counts of each step of each query, and explain words.")] = False
     repeat: RepeatOption = 1
 
 
@@ -213,7 +215,7 @@ def ask(
         sources = sources.part(first, last)
         run.params |= in_part
         if asked.repeat > 1 and asked.index_file is None:
-            raise UsageError("--repeat needs --index: without one every query reads the graph anew; leave it out")
+            raise UsageError("--repeat needs --index: without one every query reads the graph again; leave it out")
         if asked.index_file is None:
             wanted = asked_params(asked.alpha, asked.epsilon, asked.weighted)
             return query_without_index(run, sources, depth, wanted, asked.explain, named)

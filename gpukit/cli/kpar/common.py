@@ -26,7 +26,7 @@ QUERIES_SHOWN, PLACES_SHOWN, SOURCES_SHOWN = 10, 20, 5
 """Most answers in the summary, most places of an answer, and most vertices of a source."""
 
 RepeatOption = Annotated[
-    int, option("--repeat N", "Answer all queries N times, to see how the time spreads: `query_s` of --json.", min=1)
+    int, option("--repeat N", "Answer all queries N times, to measure the spread of times: `query_s` of --json.", min=1)
 ]
 
 

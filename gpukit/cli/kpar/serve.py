@@ -33,13 +33,15 @@ GRACE_S = 10
 class ServeOptions:
     """Options of the server: address, and limits of a request."""
 
-    host: Annotated[str, option("--host ADDRESS", "Where to listen; the default is this machine alone.")] = "127.0.0.1"
+    host: Annotated[str, option("--host ADDRESS", "The address to listen on; by default only this machine.")] = (
+        "127.0.0.1"
+    )
     port: Annotated[
         int, Option("The port; 0 takes a free one, which the log names.", metavar="N", ge=0, lt=1 << 16)
     ] = 8750
-    max_body: Annotated[int, Option("Of the body of a request.", metavar="BYTES", ge=1)] = 1 << 20
-    max_k: Annotated[int, Option("Length of an answer at most.", metavar="K", ge=1)] = 1000
-    max_sources: Annotated[int, Option("Vertices that a request may name, in all.", metavar="N", ge=1)] = 10_000
+    max_body: Annotated[int, Option("Most bytes of the body of a request.", metavar="BYTES", ge=1)] = 1 << 20
+    max_k: Annotated[int, Option("Greatest length of an answer.", metavar="K", ge=1)] = 1000
+    max_sources: Annotated[int, Option("Most vertices that a request may name.", metavar="N", ge=1)] = 10_000
     depth: StopParameter = "refined"
     updatable: Annotated[
         bool, option("--updatable", "Let POST, PATCH and DELETE /v1/edges change the graph, in memory; on the CPU.")

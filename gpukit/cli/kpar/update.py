@@ -50,12 +50,10 @@ class Changing:
         Path | None, option("--add EDGES", "Edges to add: text, as for `graph import`; weights in a third column.")
     ] = None
     remove: Annotated[Path | None, option("--remove EDGES", "Edges to remove.")] = None
-    set_weights: Annotated[
-        Path | None, option("--set-weights EDGES", "Edges that are there, and their weights from now on.")
-    ] = None
-    add_vertices: Annotated[Path | None, option("--add-vertices FILE", "New vertices, one a line.")] = None
+    set_weights: Annotated[Path | None, option("--set-weights EDGES", "Existing edges, and their new weights.")] = None
+    add_vertices: Annotated[Path | None, option("--add-vertices FILE", "New vertices, one per line.")] = None
     remove_vertices: Annotated[
-        Path | None, option("--remove-vertices FILE", "Vertices to remove with all of their edges, one a line.")
+        Path | None, option("--remove-vertices FILE", "Vertices to remove with all of their edges, one per line.")
     ] = None
 
 
@@ -66,8 +64,8 @@ def update(
     *,
     index_file: options.IndexOption,
     asked: Changing,
-    out_graph: Annotated[Path, option("--out-graph G2.h5", "The graph as it is then, to write.")],
-    resize: Annotated[bool, option("--resize", "PageRank and numbers of walks of the new graph, too.")] = False,
+    out_graph: Annotated[Path, option("--out-graph G2.h5", "The changed graph, to write.")],
+    resize: Annotated[bool, option("--resize", "Also compute PageRank and the numbers of walks again.")] = False,
     compress: options.CompressOption = False,
 ) -> None:
     """Change edges and vertices: draw the affected walks again, and write the new graph and its index.

@@ -36,7 +36,7 @@ class Simulated:
 
     worlds: Worlds = 1
     replay: Annotated[
-        Path | None, option("--replay FILE", "An observed campaign: a line of activated ids a round.")
+        Path | None, option("--replay FILE", "An observed campaign: one line of activated ids per round.")
     ] = None
 
 
@@ -46,9 +46,9 @@ class Step:
 
     state: Annotated[Path, argument("C.h5", "The campaign, by `merit start` or `merit next`.")]
     observed: Annotated[
-        str, option("--observed A,B,…|FILE", "What the last batch activated; its seeds go without saying.")
+        str, option("--observed A,B,…|FILE", "The vertices that the last batch activated; its seeds may be omitted.")
     ]
-    out: Annotated[Path | None, option("--out FILE", "Where the new state goes; C.h5 itself by default.")] = None
+    out: Annotated[Path | None, option("--out FILE", "The file for the new state; C.h5 itself by default.")] = None
 
 
 @app.command("run")

@@ -33,7 +33,7 @@ _STEPS = re.compile(r"(\d+) of \d+ steps \(.*\) done")
 @with_run("threads")
 def demo(
     run: Run,
-    folder: Annotated[Path, argument("[DIR]", "The folder for it; an earlier demo there goes on.")] = Path(
+    folder: Annotated[Path, argument("[DIR]", "The folder for it; an earlier demo there is continued.")] = Path(
         "gpukit-demo"
     ),
     *,

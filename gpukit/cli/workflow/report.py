@@ -24,8 +24,8 @@ else:
     Campaigns = Literal[(*merit.VIEWS, "phases")]
     Quantity = Literal[tuple(kpar.QUANTITIES)]
 
-app = group("Tables, figures and a report page out of run records and artifacts.")
-plot = group("Draw a figure out of a table.")
+app = group("Tables, figures and a report page from run records and artifacts.")
+plot = group("Draw a figure from a table.")
 app.add_typer(plot, name="plot")
 
 OutOption = Annotated[str, option("--out", "The figure to write: .svg, .pdf or .png.")]
@@ -54,10 +54,10 @@ class Page:
     figure: Annotated[list[str], option("--figure NAME=FILE", "A figure, as spread/GRAPH/MODEL; repeat it.")]
     out: Annotated[str, option("--out", "The HTML file to write.")]
     configuration: Annotated[
-        str | None, option("--configuration JSON", "What was asked for, an object, to be shown as it is.")
+        str | None, option("--configuration JSON", "The configuration, a JSON object, to be shown unchanged.")
     ] = None
     lacking: Annotated[
-        list[str] | None, option("--lacking GRAPH=REASON", "Why the real graph could not be had; repeat it.")
+        list[str] | None, option("--lacking GRAPH=REASON", "Why the real graph is not available; repeat it.")
     ] = None
 
 
@@ -112,7 +112,7 @@ def _plots_whole(name: str, file: str, kind: str, draw: Callable[..., None], tex
         run.finish()
 
 
-_plots_whole("runtime", "RUNS.tsv", "runs", gim.plot_runtime, "Draw where the time of the gIM runs went.")
+_plots_whole("runtime", "RUNS.tsv", "runs", gim.plot_runtime, "Draw the time of the gIM runs by phase.")
 
 
 @plot.command("imgpu")
@@ -160,15 +160,15 @@ def plot_kpar(
 
 _plots_whole(
     "arrivals", "ARRIVALS.tsv", "kpar-arrivals", kpar.plot_arrivals,
-    "Draw how many walks of a kPAR index end at how many vertices.",
+    "Draw the numbers of vertices by the number of walks of a kPAR index that end there.",
 )  # fmt: skip
 _plots_whole(
     "scores", "TOP.tsv", "diversity-top", diversity.plot_scores,
-    "Draw how many vertices of the answers have how many circles.",
+    "Draw the numbers of vertices of the answers by their number of circles.",
 )  # fmt: skip
 _plots_whole(
     "diversity-time", "RUNS.tsv", "diversity-runs", diversity.plot_time,
-    "Draw where the time of the structural diversity searches went.",
+    "Draw the time of the structural diversity searches by phase.",
 )  # fmt: skip
 
 

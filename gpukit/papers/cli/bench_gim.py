@@ -30,7 +30,9 @@ def gim(
     sets: Annotated[Sets, option("--sets", "Leave out trivial RR sets, or draw all of them.")] = "kept",
     optimism: Annotated[
         float | None,
-        Option("Until when OPIM-C draws, beyond its certificate.", metavar="E|off", none="off", gt=0, lt=1),
+        Option(
+            "Optimism at which OPIM-C stops, in addition to its certificate.", metavar="E|off", none="off", gt=0, lt=1
+        ),
     ] = None,
     min_sets: Annotated[int, option("--min-sets", "Least number of RR sets.")] = 0,
     repeat: RepeatOption = 7,
@@ -68,7 +70,7 @@ def gim_quality(
     *,
     weights: Annotated[
         str | None,
-        option("--weights SCHEME,…", "Edge probabilities in place of the graphs', with commas between them."),
+        option("--weights SCHEME,…", "Edge probabilities that replace the graphs', with commas between them."),
     ] = None,
     ks: Annotated[
         str | None, option("-k --k", f"Numbers of seeds, with commas between them; {QUALITY_KS} up to n by default.")
@@ -78,7 +80,9 @@ def gim_quality(
     ] = "gim,degree,degree-discount,imgpu,imm,imm-20",
     model: ModelParameter = "ic",
     error: Annotated[float, option("--error E", "Two standard errors of a spread, as a share of it.")] = 0.002,
-    limit: Annotated[float, option("--limit MINUTES", "CPU minutes of a rival; one that needs more is left out.")] = 10,
+    limit: Annotated[
+        float, option("--limit MINUTES", "Most CPU minutes of a competitor; one that needs more is left out.")
+    ] = 10,
     kept: Kept,
 ) -> None:
     """Judge seeds of gIM and of its competitors by forward simulation: every method, number of seeds and graph."""

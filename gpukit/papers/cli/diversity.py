@@ -10,7 +10,7 @@ from gpukit.cli.options import GraphArgument
 from gpukit.papers.cli.options import ablation
 from gpukit.parameters.diversity import Params
 
-app = group("Structural diversity with parts of the search exchanged.")
+app = group("Structural diversity with parts of the search replaced.")
 
 
 @app.command("search")
@@ -25,7 +25,7 @@ def search_(
     ] = False,
     balance: Annotated[
         Literal["none", "pack", "random", "exhausted", "dynamic"],
-        ablation("--balance", "How several GPUs share the work; the same answer."),
+        ablation("--balance", "The balance of work among several GPUs; the same answer."),
     ] = "dynamic",
 ) -> None:
     """Search like `diversity search`, with the variants of the paper."""

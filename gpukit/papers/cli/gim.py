@@ -18,7 +18,7 @@ from gpukit.parameters.option import ABLATIONS, Option
 if TYPE_CHECKING:
     from gpukit.device.select import Device
 
-app = group("gIM with parts of it exchanged, and SKIM.")
+app = group("gIM with parts of it replaced, and SKIM.")
 
 
 @dataclass(frozen=True)

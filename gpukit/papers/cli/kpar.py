@@ -14,7 +14,7 @@ from gpukit.papers.cli.kpar_baseline import baseline
 from gpukit.papers.cli.options import ablation
 from gpukit.parameters.kpar import Params
 
-app = group("kPAR with parts of it exchanged, and its competitors.")
+app = group("kPAR with parts of it replaced, and its competitors.")
 
 _log = logging.getLogger("gpukit")
 
@@ -36,7 +36,7 @@ class Method:
     ] = "exact"
     balance: Annotated[
         Literal["both", "push", "none"],
-        ablation("--balance", "On a GPU: split long rows among threads, in pushes alone, or not."),
+        ablation("--balance", "On a GPU: split long rows among threads always, only in pushes, or never."),
     ] = "both"
 
     @property

@@ -13,7 +13,7 @@ from gpukit.papers.cli.options import ablation, check_groups
 from gpukit.parameters.merit import Params
 from gpukit.parameters.option import ABLATIONS
 
-app = group("MERIT with parts of it exchanged, and all seeds at once.")
+app = group("MERIT with parts of it replaced, and all seeds at once.")
 
 GroupsOption = Annotated[
     int, ablation("--groups β", "Groups by load in the update on a GPU: 1, or of segments 2, 4, 8 or 16.")

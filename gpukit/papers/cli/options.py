@@ -23,7 +23,7 @@ RepeatOption = Annotated[int, option("--repeat", "Timed runs of each configurati
 CampaignsOption = Annotated[
     str | None, option("--eta", f"Targets, with commas between them; {ETA_TIMED}, or n if smaller, by default.")
 ]
-RecordOption = Annotated[Path | None, option("--out FILE", "Where to keep the record (JSON), from run to run.")]
+RecordOption = Annotated[Path | None, option("--out FILE", "The file of the record (JSON), updated after each run.")]
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,7 @@ def item_(
 @with_run(writes="tsv")
 def claims(
     run: Run,
-    table: Annotated[str, argument("CLAIMS.tsv", "What the paper claims, and the rules that decide.")],
+    table: Annotated[str, argument("CLAIMS.tsv", "The claims of the paper, and the rules that decide.")],
     items: Annotated[
         list[str],
         option(
@@ -85,7 +85,8 @@ def claims(
         ),
     ],
     scale: Annotated[
-        Literal["smoke", "small", "full"], option("--scale", "What it was built at; smoke decides about no speed.")
+        Literal["smoke", "small", "full"],
+        option("--scale", "The scale of the rebuild; smoke decides no claim about speed."),
     ],
     out: TsvOption,
 ) -> None:
@@ -104,7 +105,7 @@ def claims(
 def reproduction(
     run: Run,
     verdicts: Annotated[
-        list[str], argument("VERDICTS.tsv...", "What `papers report claims` wrote, a table for each paper.")
+        list[str], argument("VERDICTS.tsv...", "The tables of `papers report claims`, one for each paper.")
     ],
     out: Annotated[str, option("--out", "The Markdown file to write.")],
     into: Annotated[

@@ -13,7 +13,7 @@ from gpukit.report.records import Row, of
 BEGIN, END = "<!-- reproduction -->", "<!-- /reproduction -->"
 """Lines of a text that enclose the short table."""
 
-HEAD = """# What held of the papers' claims
+HEAD = """# Verdicts on the papers' claims
 
 Each claim was typed from the paper's text, with the section or table that it stands in and the rule that decides it. A
 claim is *reproduced* by graphs of the paper's size in the paper's setting, a speed by at least five runs whose spread
