@@ -1,14 +1,14 @@
 """kPAR: top-k personalised PageRank (Shi, Yang, Jin, Xiao, Yang, PVLDB 13(1), 2019), on CPU and GPU.
 
-``problem.py`` what is asked: constants, schedule of δ and coefficients of the bounds (3.4, repaired). ``rank.py``
-PageRank and the PRO-rank list (3.2). ``index/`` inverted random walks (3.3). ``query/`` adaptive forward push,
-candidates, estimates, the stop test (algorithms 2 to 4), and a second look at near ties. ``batch/`` many queries on a
-GPU. ``update/`` indexes of graphs that change. ``direct.py`` answers without an index. ``engine.py`` answers many
-callers at once. ``run.py`` each step on the device that was chosen.
+``problem.py``: the problem, its constants, the schedule of δ and the coefficients of the bounds (3.4, repaired).
+``rank.py``: PageRank and the PRO-rank list (3.2). ``index/``: inverted random walks (3.3). ``query/``: adaptive forward
+push, candidates, estimates, the stop test (algorithms 2 to 4), and the refinement of near ties. ``batch/``: many
+queries on a GPU. ``update/``: indexes of graphs that change. ``direct.py``: answers without an index. ``engine.py``:
+concurrent answers to many callers. ``run.py``: each step on the chosen device.
 
-``rule.py`` the scalar steps that both devices share; ``groups.py`` what kernels take as one; ``weights.py`` edge
-weights as transition probabilities; ``rows_cuda.py`` rows of a CSR on a GPU; ``threads.py`` shares queries among CPU
-threads.
+``rule.py``: the scalar steps that both devices share. ``groups.py``: groups of kernel arguments. ``weights.py``: edge
+weights as transition probabilities. ``rows_cuda.py``: rows of a CSR on a GPU. ``threads.py``: distribution of queries
+to CPU threads.
 
 In ``query/``: ``answer.py`` the host algorithm, ``answer_cpu.py`` and ``answer_cuda.py`` its kernels. On the CPU
 ``bounds.py`` the stop test, and ``refine_cpu.py`` near ties. On a GPU ``team_cuda.py`` (blocks that work together),
@@ -18,8 +18,8 @@ In ``query/``: ``answer.py`` the host algorithm, ``answer_cpu.py`` and ``answer_
 begin in ``push_cuda.py`` and ``starts_cuda.py`` (start lists read once for several). ``papers/kpar`` rebuilds the
 paper.
 
-The truth and the judge are in :mod:`gpukit.evaluate.ppr`. docs/kpar.md explains the method and where it differs from
-the text.
+The truth and the judge are in :mod:`gpukit.evaluate.ppr`. docs/kpar.md explains the method and its differences from the
+paper.
 """
 
 from gpukit.kpar.index.build import Index, build_index

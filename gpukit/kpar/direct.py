@@ -1,4 +1,4 @@
-"""Top-k personalised PageRank without rank and index: a first answer, at once, for a few queries."""
+"""Top-k personalised PageRank without PageRank and index, for a few queries."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ from gpukit.kpar.threads import over_threads
 from gpukit.kpar.weights import chances_for
 
 EXACT = 1e-9
-"""What may be left unspread where answers are to be exact."""
+"""Most mass that may remain undistributed for exact answers."""
 
 _FALLING = np.array([1 << shift for shift in range(48, -1, -4)], np.int64)
 
@@ -41,9 +41,10 @@ def query_directly(
     k : int
         Length of each answer, 1 … n.
     seed : int
-        Of the walks.
+        Seed of the walks.
     exact : bool
-        Whether to push until no more than :data:`EXACT` is left: no score is further than that from the truth.
+        Whether to push until at most :data:`EXACT` of the mass is left; no score then differs by more from the true
+        one.
     among : bool array, shape (n,), optional
         True for vertices that answers may name; all by default.
     threads : int
@@ -60,13 +61,14 @@ def query_directly(
     from gpukit.kpar.query.answer_cpu import Answers, Batch, workspace
 
     constants = Constants.of(graph.n, graph.m, params)
-    # A frontier is what is above ω · ρ, as with an index; there is no list of who deserves more.
+    # The frontier has the vertices with a residue above ω · ρ, as with an index; there is no PRO-rank list with more
+    # walks.
     walks = walk_counts(graph, np.empty(0, np.int32), constants, adaptive=False)
     schedule = constants.schedule(k)
     rhos, bounds, patience = step_arrays(schedule)
     goal = 0
     if exact:
-        # What is left is at most the sum of ω · ρ: the last ρ is small enough for any graph.
+        # The remaining mass is at most the sum of ω · ρ: the last ρ is small enough for any graph.
         rhos, walks, goal = _FALLING, np.diff(graph.indptr).astype(np.uint32), int(EXACT * ONE)
         schedule, patience = [], np.zeros(len(rhos), np.int64)
     request = Request(k, rhos, bounds, patience, float(constants.delta_min), params.epsilon)

@@ -1,10 +1,11 @@
-"""Kernels of a query without an index: pushes, and walks drawn for it alone, or none at all.
+"""Kernels of a query without an index: pushes, and if needed walks that are drawn for this query.
 
-Once residues are pushed, every vertex u may send ⌈r(u)/ρ(δ)⌉ walks, each worth ρ(δ) at most: no more than the bounds
-of ``bounds.py`` need for δ, and the same guarantee. Or the pushes go on until what is left, R in all, is so little that
-the reserves alone do: π° ≤ π ≤ π° + R. The fewer residues, the fewer walks: they are drawn as soon as all drawn so far
-cost no more than the pushes did; if their bounds are refused, the next are for a quarter of δ. So a query costs at most
-about twice what its pushes do. It is all counted in whole numbers: the choice is the same on every machine.
+There are two ways to end a query. After a push, each vertex u can start ⌈r(u)/ρ(δ)⌉ walks, each with at most ρ(δ) of
+residue; the bounds of ``bounds.py`` then hold for δ, with the same guarantee. Or the pushes continue until the
+remaining residue R is so small that the reserves are enough: π° ≤ π ≤ π° + R. The smaller the residues, the fewer the
+walks. So walks are drawn as soon as all walks of the query, including these, cost no more than its pushes. If their
+bounds are refused, the next walks are for a quarter of δ. So a query costs at most about twice as much as its pushes.
+Costs are integers, so the choice is the same on every machine.
 """
 
 from numba import int64, uint64
@@ -26,12 +27,14 @@ from gpukit.kpar.rule import any_walk_end, left_out, threshold_of
 from gpukit.worlds.highest import largest_first
 
 STEP_COST = 4
-"""What a step of a walk costs, in edges pushed along: random numbers, and a place in memory that nobody can foresee."""
+"""Cost of a step of a walk, in edges of a push: it needs random numbers, and reads memory at an unpredictable place."""
 
 
 @njit(error_model="numpy")
 def count_walks(met, rho, among, ws):
-    """After a push: what absorbing vertices got becomes reserve; lists those with a reserve that answers may name.
+    """Finish a push: residues of absorbing vertices become reserve.
+
+    List the vertices with a reserve that answers may name.
 
     Returns
     -------
@@ -57,7 +60,7 @@ def count_walks(met, rho, among, ws):
 
 @njit
 def kth_reserve(count, k, ws):
-    """Return the k-th largest reserve of the candidates, 0 where there are fewer."""
+    """Return the k-th largest reserve of the candidates, or 0 if there are fewer candidates."""
     if count < k:
         return int64(0)
     for j in range(count):
@@ -67,11 +70,11 @@ def kth_reserve(count, k, ws):
 
 @njit
 def is_certain(count, least, left, request, ws):
-    """Say whether the reserves of the candidates alone are good enough: Definition 1, with π° ≤ π ≤ π° + R."""
+    """Return whether the reserves of the candidates are good enough for Definition 1, with π° ≤ π ≤ π° + R."""
     rest, kth = float(left) * UNIT, float(least) * UNIT
     if kth + rest > request.delta_min and kth < (1.0 - request.epsilon) * (kth + rest):
         return False
-    # Of places above δ_min the smallest decides; that is another than the k-th where that is below.
+    # The smallest reserve above δ_min decides; it is the k-th, unless the k-th is below δ_min.
     length = min(request.k, count)
     if length > 0:
         take_top(ws.candidates, ws.scores, count, length, ws.keys, ws.ids, ws.spare_keys, ws.spare_ids)
@@ -84,9 +87,9 @@ def is_certain(count, least, left, request, ws):
 
 @njit(error_model="numpy")
 def draw_walks(met, rho, edges, chances, key, among, ws):
-    """Draw the walks of all residues; lists those with a score that answers may name. Returns how many.
+    """Draw the walks of all residues; list the vertices with a score that answers may name, and return their number.
 
-    Walk j of vertex u is the one that an index with this seed holds.
+    Walk j of vertex u equals that of an index with this seed.
     """
     seed, tag = key
     walked, reached = ws.walked, ws.upcoming
@@ -124,12 +127,13 @@ def answer(among, edges, chances, key, goal, batch, first, last, request, ws, ou
     key : tuple of uint64 and int
         Seed and stream of the walks.
     goal : int
-        Residue down to which pushes alone go on, in units of 2**-62; 0: to what the guarantee needs, or with walks.
+        Residue to which the query pushes without walks, in units of 2**-62. 0: it pushes as far as the guarantee needs,
+        or draws walks.
 
     Notes
     -----
-    Of a trace ``entries`` is the number of walks drawn, ``forward`` 1 where some were, and ``failed_at`` -1 where
-    neither way was tried.
+    In a trace ``entries`` is the number of walks drawn, ``forward`` is 1 if there were any, and ``failed_at`` is -1 if
+    no test was tried.
     """
     steps = len(request.rhos)
     mean_steps = (int64(1) << 32, (int64(1) << 32) - int64(edges.one_minus_alpha))

@@ -1,8 +1,8 @@
-"""Queries of many callers at once: workers that take them in turn, on CPU threads or GPUs.
+"""Concurrent queries of many callers: workers on CPU threads or GPUs take them in turn.
 
-A CPU worker is a thread that answers one piece of a batch at a time, so that all threads share a large one; its
-workspace stays with it. A GPU has one worker, which answers all that wait with the same k, and the same vertices that
-answers may name, in one launch.
+A CPU worker is a thread that answers one piece of a batch at a time, so that all threads share a large one; it keeps
+its workspace. A GPU has one worker. One launch answers all waiting queries with the same k and the same set of allowed
+vertices.
 """
 
 import threading
@@ -26,34 +26,34 @@ AT_ONCE = 4096
 
 @dataclass(eq=False)
 class _Job:
-    """Some queries that wait, and where their answers go."""
+    """Some waiting queries, and the future for their answers."""
 
     sources: Sources
     k: int
     among: bytes | None
     """The ids (int32) that answers may name, ascending; many jobs may wait, and a mask is n bytes."""
     home: Any
-    """What was prepared for them; None: what the worker has."""
+    """The prepared index for them; None: that of the worker."""
     future: "Future[Result]" = field(default_factory=Future)
 
 
 class Busy(UsageError):
-    """More queries wait than an engine takes, or it is closed."""
+    """Too many queries wait, or the engine is closed."""
 
 
 class Engine:
-    """Answers queries of any threads on what :func:`gpukit.kpar.run.prepare_on` made, as :func:`query_on` does.
+    """Answers queries from any threads on the result of :func:`gpukit.kpar.run.prepare_on`, like :func:`query_on`.
 
     Parameters
     ----------
     device : Device
-        Its ``threads`` or ``gpus`` say how many workers there are.
+        Its ``threads`` or ``gpus`` determine the number of workers.
     prepared : list
-        What was prepared there.
+        The result of :func:`gpukit.kpar.run.prepare_on`.
     refine : bool
-        Whether to take a second look at near ties, as :func:`query_on` does.
+        Whether to resolve near ties with additional work, like :func:`query_on`.
     capacity : int
-        Queries that may wait; more are refused.
+        Most waiting queries; more are refused.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Engine:
     def submit(
         self, sources: Sources, k: int, among: Sequence[int] | None = None, home: Any = None
     ) -> "list[Future[Result]]":
-        """Let queries wait for their turn, and return where their answers will be, piece by piece.
+        """Submit queries, and return futures for their answers, one per piece.
 
         Parameters
         ----------
@@ -92,7 +92,7 @@ class Engine:
         among : sequence of int, optional
             Internal ids of the vertices that answers may name, each once; all by default.
         home : Prepared, optional
-            What to answer them on, in the place of what the engine was made for: a graph that has changed, on the CPU.
+            A prepared index that replaces that of the engine, for a changed graph; only on the CPU.
 
         Raises
         ------
@@ -114,7 +114,7 @@ class Engine:
         return [job.future for job in jobs]
 
     def answer(self, sources: Sources, k: int, among: Sequence[int] | None = None) -> Result:
-        """Answer queries; waits for them. Raises as :meth:`submit`."""
+        """Answer queries, and wait for the answers. Raises like :meth:`submit`."""
         pieces = self.submit(sources, k, among)
         try:
             return Result.joined([piece.result() for piece in pieces])
@@ -124,7 +124,7 @@ class Engine:
             raise
 
     def close(self) -> None:
-        """Take no more queries, and wait until those that wait are answered."""
+        """Accept no more queries, and wait until the waiting ones are answered."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -132,7 +132,7 @@ class Engine:
             worker.join()
 
     def _work(self, home: Any, on_cpu: bool) -> None:
-        """Answer what waits until the engine is closed and nothing does."""
+        """Answer waiting queries until the engine is closed and none is waiting."""
         while jobs := self._take(1 if on_cpu else AT_ONCE):
             running = [job for job in jobs if job.future.set_running_or_notify_cancel()]
             if not running:
@@ -152,7 +152,10 @@ class Engine:
                 first += len(job.sources)
 
     def _take(self, limit: int) -> list[_Job]:
-        """Wait for jobs and return the first, with others that ask alike up to ``limit`` queries; none at the end."""
+        """Wait for jobs and return the first, with others of the same k and vertices, up to ``limit`` queries.
+
+        None at the end.
+        """
         with self._changed:
             while not self._jobs and not self._closed:
                 self._changed.wait()

@@ -1,4 +1,4 @@
-"""The constants that follow from kPAR's parameters, its sources, and what it answers."""
+"""The constants that follow from kPAR's parameters, its sources, and its answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,19 +15,20 @@ ONE = 1 << SCALE_BITS
 """Fixed-point one: probabilities of a query are uint64 in units of 2**-62."""
 
 UNIT = 2.0**-SCALE_BITS
-"""The mass that one unit of residue, reserve or score stands for."""
+"""The mass of one unit of residue, reserve or score."""
 
 SHORTEST_UNION = 9
 
 PATIENCE = 100
-"""Edges that a query pushes along, for each place of its answer, before it is tested for the first time: a push is
-cheaper than a test, and a query that ends in few vertices is nearly exact for it."""
+"""Number of edges, per place of the answer, along which a query pushes before its first test. A push is cheaper than a
+test, and a query that reaches few vertices becomes nearly exact by it."""
 
 CONTENDERS = 64
-"""Vertices at most whose scores a query takes a second look at: half of them around the end of its answer each way."""
+"""Most vertices whose scores a query refines: half of them before the end of its answer, half after it."""
 
 WALKS_AN_EDGE = 2
-"""Walks of the index that count as one edge pushed in the budget of that second look: reads beside random writes."""
+"""Number of walks of the index that cost as much as one edge of a push in the budget of the refinement: reads, compared
+with random writes."""
 
 NEVER = 1 << 62
 
@@ -37,18 +38,19 @@ _DELTA_TOP = Decimal("0.01")
 
 @dataclass(frozen=True)
 class Step:
-    """One value of δ: the bound of a walk's worth, and the coefficients of the bounds on π.
+    """One value of δ: the bound on the residue per walk, and the coefficients of the bounds on π.
 
     Attributes
     ----------
     delta : float
         δ.
     rho : int
-        ρ(δ) in units of 2**-62: residue a walk may stand for.
+        ρ(δ) in units of 2**-62: the largest residue that a walk may represent.
     upper, lower : tuple of 3 float
         (a, b, d): UB = π̂ + a + √(b + d·Y), LB = max(π°, π̂ + a - √(b + d·Y)).
     patience : int
-        Edges the query must have pushed along, in all its steps, to be tested here; the last step takes all that come.
+        Number of edges that the query must have pushed along, in all its steps, to be tested here. The last step tests
+        every query.
     """
 
     delta: float
@@ -59,7 +61,7 @@ class Step:
 
 
 def step_arrays(steps: "list[Step]") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return what queries take of a schedule: ρ (int64), coefficients of the bounds (steps, 6), patience (int64)."""
+    """Return a schedule as arrays for queries: ρ (int64), coefficients of the bounds (steps, 6), patience (int64)."""
     rhos, patience = (np.array([getattr(one, name) for one in steps], np.int64) for name in ("rho", "patience"))
     return rhos, np.array([one.upper + one.lower for one in steps]), patience
 
@@ -68,7 +70,7 @@ def step_arrays(steps: "list[Step]") -> tuple[np.ndarray, np.ndarray, np.ndarray
 class Constants:
     """The constants of a graph size and :class:`Params` (in ``decimal``: the same on every host).
 
-    δ_min is 16/n but at most 0.01, so that the guarantee says something on graphs under 1,600 vertices too.
+    δ_min is 16/n but at most 0.01, so that the guarantee is also useful for graphs with fewer than 1,600 vertices.
 
     Attributes
     ----------
@@ -114,8 +116,8 @@ class Constants:
     def schedule(self, k: int, *, to_end: bool = False) -> list[Step]:
         """Return the values of δ for answers of length k, falling.
 
-        They are halved down to δ_end, where every test passes (the relative error is ε/2). Those below, by factors of
-        64 as far as 62 bits go, are for queries that have pushed along fewer than ``PATIENCE`` · k edges until then.
+        They are halved down to δ_end, where every test passes (the relative error is ε/2). Smaller values, by factors
+        of 64 as far as 62 bits allow, are for queries that have pushed along fewer than ``PATIENCE`` · k edges by then.
 
         Parameters
         ----------
@@ -132,7 +134,7 @@ class Constants:
             return steps
 
     def kth_value(self, k: int) -> Decimal:
-        """Return 1/(k·ln n): the k-th of values that fall as 1/rank."""
+        """Return 1/(k·ln n), the k-th of values that are proportional to 1/rank."""
         with localcontext(CONTEXT):
             return 1 / (k * Decimal(max(self.n, 2)).ln())
 
@@ -158,7 +160,7 @@ class Constants:
 
 
 def begins(lengths: "np.ndarray | Sequence[int]") -> np.ndarray:
-    """Return where each of several stretches begins that lie end to end, and where the last one ends (int64)."""
+    """Return the starts of consecutive ranges with given lengths, and the end of the last one (int64)."""
     places = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=places[1:])
     return places
@@ -237,7 +239,7 @@ class Sources:
         order = sorted(total)
         whole = sum(total.values())
         mass = [total[vertex] * ONE // whole for vertex in order]
-        # What rounding down leaves, fewer units than there are sources, goes to the first ones.
+        # The remainder of rounding down has fewer units than there are sources; the first sources get one each.
         for place in range(ONE - sum(mass)):
             mass[place] += 1
         kept = [place for place, units in enumerate(mass) if units]
@@ -267,9 +269,9 @@ TRACE = (
     "forward",
     "failed_at",
 )
-"""Columns of a trace, one row a value of δ: its number, synchronous rounds, vertices and edges pushed, vertices met,
-candidates, index entries read, whether forward rows were read (2: walks were drawn as a last resort), and the first
-position the stop test refused (0: none, -1: not tested)."""
+"""Columns of a trace, with one row per value of δ: its number, synchronous rounds, vertices and edges pushed, vertices
+met, candidates, index entries read, whether forward rows were read (2: walks were drawn as a last resort), and the
+first position the stop test refused (0: none, -1: not tested)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,12 +289,12 @@ class Result:
     steps : int32 array, shape (queries,)
         Number of values of δ each query went through.
     traces : list of int64 array (steps, len(TRACE)), one a query
-        What each step did.
+        The counts of each step.
     schedule : list of Step
         The values of δ.
     certain : bool array or None
-        Whether each place is held by one of the k best for certain, but for a probability of 1/n; None where the
-        method cannot tell.
+        Whether the vertex at each place is certainly one of the k best, except with probability 1/n; None if the method
+        does not report it.
     """
 
     offsets: np.ndarray
@@ -329,9 +331,9 @@ class Result:
         traces: "np.ndarray | Sequence[np.ndarray]" = (), schedule: "Sequence[Step]" = (),
         certain: np.ndarray | None = None,
     ) -> "Result":  # fmt: skip
-        """Return answers out of arrays (queries, k) of integers, of which the first ``lengths`` of a row are an answer.
+        """Return answers from arrays (queries, k) of integers; the first ``lengths`` entries of a row are an answer.
 
-        Of ``traces`` the first ``steps`` rows are those of a query.
+        The first ``steps`` rows of ``traces`` are those of a query.
         """
         filled = np.arange(nodes.shape[1]) < lengths[:, None]
         steps = np.zeros(len(lengths), np.int32) if steps is None else steps

@@ -1,4 +1,4 @@
-"""PageRank and the PRO-rank list (section 3.2 of the paper): which vertices get more walks than the rest."""
+"""PageRank and the PRO-rank list (section 3.2 of the paper), which selects the vertices with additional walks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from gpukit.kpar.problem import ONE, Params
 from gpukit.kpar.weights import edge_chances
 
 ROUNDS = 100_000
-"""Rounds at most; without dangling vertices, (1 - alpha)**rounds of the mass is left."""
+"""Most rounds; without dangling vertices, (1 - alpha)**rounds of the mass is left."""
 
 TOLERANCE = 1e-10
 """Mass that may remain unspread."""
@@ -95,14 +95,14 @@ def _parts(indptr: np.ndarray) -> np.ndarray:
 
 
 def spread_mass(graph: Graph, params: Params, one_round: Callable[[Any, Any], None], xp: Any = np) -> Rank:
-    """Let the mass of all vertices spread, in rounds, until no more than TOLERANCE of it is under way.
+    """Spread the mass of all vertices in rounds, until at most TOLERANCE of it is not yet spread.
 
     Parameters
     ----------
     graph, params
         As for :func:`rank`; the arrays of the graph are those of ``xp``.
     one_round : callable
-        Changes the mass that is under way at each vertex, and PageRank (both uint64, n).
+        Updates the mass not yet spread at each vertex, and PageRank (both uint64, n).
     xp : module
         NumPy, or CuPy for arrays on a GPU.
 
@@ -113,7 +113,7 @@ def spread_mass(graph: Graph, params: Params, one_round: Callable[[Any, Any], No
     """
     n = graph.n
     start, extra = divmod(ONE, max(n, 1))
-    # What rounding down leaves, fewer units than there are vertices, goes to the first ones.
+    # The remainder of rounding down has fewer units than there are vertices; the first vertices get one each.
     rest, pagerank = xp.full(n, start, np.uint64), xp.zeros(n, np.uint64)
     rest[:extra] += np.uint64(1)
     remaining, rounds = (ONE if n else 0), 0

@@ -9,15 +9,15 @@ from gpukit.kpar.rule import passed_on, passed_up_to
 
 @njit(parallel=True)
 def leave(indptr, one_minus_alpha, rest, share, rank):
-    """Push all mass once: add what stays to ``rank``, leave what each out-edge takes in ``share``.
+    """Push all mass once: add the part that stops to ``rank``, and write the part for each out-edge to ``share``.
 
     Parameters
     ----------
     indptr : int64 array, shape (n + 1,)
     one_minus_alpha : uint64
-        Probability of going on, in units of 2**-32.
+        Probability to continue, in units of 2**-32.
     rest, share, rank : uint64 arrays, shape (n,)
-        Mass to push; room for what each out-edge of a vertex takes; PageRank so far.
+        Mass to push; room for the part per out-edge of a vertex; PageRank so far.
     """
     for v in numba.prange(len(indptr) - 1):
         degree = uint64(indptr[v + 1] - indptr[v])
@@ -29,17 +29,17 @@ def leave(indptr, one_minus_alpha, rest, share, rank):
 
 @njit(parallel=True)
 def leave_weighted(indptr, parts, chances, one_minus_alpha, rest, flow, rank):
-    """Do what :func:`leave` does, along weighted edges.
+    """Do the same as :func:`leave`, along weighted edges.
 
     Parameters
     ----------
     indptr : int64 array, shape (n + 1,)
     parts : int64 array
-        The first vertices of ranges with about as many out-edges each, and the end: hubs often stand together.
+        The first vertices of ranges with about equal numbers of out-edges, and the end: hubs are often adjacent.
     chances : uint64 array, shape (m,)
         See :func:`gpukit.kpar.weights.edge_chances`.
     flow : uint64 array, shape (m,)
-        Room for what each out-edge takes.
+        Room for the mass along each out-edge.
     one_minus_alpha, rest, rank
         As there.
     """
@@ -57,7 +57,7 @@ def leave_weighted(indptr, parts, chances, one_minus_alpha, rest, flow, rank):
 
 @njit(parallel=True)
 def arrive(in_indptr, parts, places, taken, rest):
-    """Leave in ``rest`` what arrives at each vertex.
+    """Write the mass that arrives at each vertex to ``rest``.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def arrive(in_indptr, parts, places, taken, rest):
     parts : int64 array
         As in :func:`leave_weighted`, by in-edges.
     places : integer array, shape (m,)
-        Where in ``taken`` what an in-edge brings stands: at its tail, or at itself among the out-edges.
+        Place in ``taken`` of the mass along each in-edge: that of its tail, or that of the edge among the out-edges.
     taken : uint64 array
         ``share`` or ``flow``.
     rest : uint64 array, shape (n,)

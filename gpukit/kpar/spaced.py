@@ -1,4 +1,4 @@
-"""The groups of arrays of queries on the CPU: rows with gaps between them, so that they can change one by one."""
+"""Groups of arrays for queries on the CPU: rows have gaps between them, so that single rows can change."""
 
 from typing import Any, NamedTuple
 
@@ -6,7 +6,10 @@ from gpukit.kpar.groups import Edges, InEdges
 
 
 class SpacedEdges(NamedTuple):
-    """:class:`Edges` with gaps between the rows: that of v ends at ``until[v]`` (int64, n). Queries on the CPU."""
+    """:class:`Edges` with gaps between the rows: the row of v ends at ``until[v]`` (int64, n).
+
+    For queries on the CPU.
+    """
 
     indptr: Any
     indices: Any
@@ -15,7 +18,7 @@ class SpacedEdges(NamedTuple):
 
 
 class SpacedWalks(NamedTuple):
-    """:class:`Walks` with gaps between the rows: ``…_until`` (int64, n) says where each ends. Queries on the CPU."""
+    """:class:`Walks` with gaps between the rows: ``…_until`` (int64, n) has the end of each. For queries on the CPU."""
 
     row_begin: Any
     row_until: Any
@@ -36,7 +39,10 @@ class SpacedWalks(NamedTuple):
 
 
 class SpacedInEdges(NamedTuple):
-    """:class:`InEdges` with gaps between the rows: that of v ends at ``until[v]`` (int64, n). Queries on the CPU."""
+    """:class:`InEdges` with gaps between the rows: the row of v ends at ``until[v]`` (int64, n).
+
+    For queries on the CPU.
+    """
 
     begin: Any
     until: Any
@@ -45,12 +51,12 @@ class SpacedInEdges(NamedTuple):
 
 
 def spaced_edges(edges: Edges) -> SpacedEdges:
-    """Return out-edges whose rows lie end to end as queries on the CPU take them."""
+    """Return out-edges without gaps in the form for queries on the CPU."""
     return SpacedEdges(*edges, edges.indptr[1:])
 
 
 def spaced_in_edges(in_edges: InEdges | SpacedInEdges) -> SpacedInEdges:
-    """Return in-edges as queries on the CPU take them."""
+    """Return in-edges in the form for queries on the CPU."""
     if isinstance(in_edges, SpacedInEdges):
         return in_edges
     return SpacedInEdges(in_edges.begin, in_edges.begin[1:], in_edges.tails, in_edges.prices)

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 Value = TypeVar("Value")
 
 _LONGEST_RANGE = 4
-"""Queries of a range: a call of compiled code costs as much as the shortest query."""
+"""Most queries of a range: a call of compiled code costs as much as the shortest query."""
 _RANGES_PER_THREAD = 4
-"""How many ranges of the next one's length are left for each thread: queries take unequally long."""
+"""Number of ranges of the next range's length that remain per thread: the times of queries differ."""
 
 
 @cache
@@ -20,12 +20,12 @@ def _helpers(count: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(count, thread_name_prefix="gpukit-kpar")
 
 
-# The threads of a process do not follow into its fork.
+# A forked process does not have the threads of its parent.
 os.register_at_fork(after_in_child=_helpers.cache_clear)
 
 
 def workers_for(count: int, threads: int) -> int:
-    """Return how many of ``threads`` have work when ``count`` queries are asked."""
+    """Return the number of ``threads`` that have work if ``count`` queries are asked."""
     return max(1, min(threads, count))
 
 
@@ -39,11 +39,11 @@ def _ranges(count: int, workers: int) -> Iterator[tuple[int, int]]:
 
 
 def over_threads(work: Callable[[int, int], Value], count: int, threads: int) -> list[Value]:
-    """Call ``work(first, last)`` on ranges that make up 0 … count, in threads, and return what it returns in order.
+    """Call ``work(first, last)`` on ranges that divide 0 … count, in threads, and return the results in order.
 
-    The calling thread is one of them: it would only wait, and the system may put two threads that start at the same
-    time onto one core. No thread is without work while there are as many queries as threads: ranges hold one query
-    then, and up to four where there are many. ``work`` must give the same for any ranges.
+    The calling thread is one of them, because otherwise it would only wait, and the system may put two new threads on
+    the same core. Every thread has work if there are at least as many queries as threads: ranges have one query, or up
+    to four if there are many. The result of ``work`` must not depend on the ranges.
     """
     workers = workers_for(count, threads)
     ranges = list(_ranges(count, workers))
@@ -52,11 +52,11 @@ def over_threads(work: Callable[[int, int], Value], count: int, threads: int) ->
 
     def take_ranges() -> None:
         try:
-            # One step of this iterator is whole under the interpreter's lock: no range is taken twice.
+            # One step of this iterator is atomic under the interpreter's lock: no range is taken twice.
             for place in left:
                 found[place] = work(*ranges[place])
         except BaseException:
-            # Nothing is left for the others.
+            # Leave no range for the other threads.
             list(left)
             raise
 
@@ -64,7 +64,7 @@ def over_threads(work: Callable[[int, int], Value], count: int, threads: int) ->
     try:
         take_ranges()
     finally:
-        # Whoever has not begun by now finds nothing left.
+        # A thread that has not begun yet finds no range.
         running = [helper for helper in helpers if not helper.cancel()]
         failed = [error for helper in running if (error := helper.exception()) is not None]
     if failed:

@@ -1,4 +1,4 @@
-"""Edges that come, go and get other weights: which of them are news to a graph, and what they change at each tail."""
+"""Edges that are added, removed or reweighted: those that change a graph, grouped by tail."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,13 +11,13 @@ from gpukit.errors import InputError
 from gpukit.kpar.update.tables_cpu import ADD, REMOVE, WEIGH, grouped
 
 Lookup = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-"""Says which edges, by ascending tail << 32 | head, are there (bool), and their weights less one (uint32)."""
+"""Returns which edges, given by ascending tail << 32 | head, exist (bool), and their weights minus one (uint32)."""
 
 
 class Edges(NamedTuple):
-    """Edges by tail << 32 | head (int64, ascending, distinct, no loops), and how many loops were left out.
+    """Edges by tail << 32 | head (int64, ascending, distinct, no loops), and the number of dropped loops.
 
-    ``words`` (uint32) are their weights in units of 2**-32, less one; None where they have none.
+    ``words`` (uint32) are their weights in units of 2**-32, minus one; None if they have none.
     """
 
     keys: np.ndarray
@@ -26,12 +26,12 @@ class Edges(NamedTuple):
 
     @classmethod
     def of(cls, tails: Any, heads: Any, words: np.ndarray | None = None, *, both_ways: bool = False) -> "Edges":
-        """Return the distinct edges among those given; ``both_ways`` gives each the other direction, too.
+        """Return the distinct edges among the given ones; ``both_ways`` adds the other direction of each.
 
         Raises
         ------
         InputError
-            If one is given with two weights.
+            If an edge is given with two weights.
         """
         tails, heads = np.asarray(tails, np.int64), np.asarray(heads, np.int64)
         kept = tails != heads
@@ -52,7 +52,7 @@ NO_EDGES = Edges(np.empty(0, np.int64), 0)
 
 
 def check_apart(**edges: Edges) -> None:
-    """Refuse edges of which two things are to become at once, by what that is; raises InputError."""
+    """Refuse edges with two contradictory changes; raises InputError that names these."""
     for (one, some), (other, more) in combinations(edges.items(), 2):
         both = len(np.intersect1d(some.keys, more.keys, assume_unique=True)) if len(some.keys) and len(more.keys) else 0
         if both:
@@ -68,11 +68,11 @@ class Changed:
     keys : int64 array
         tail << 32 | head, ascending.
     kinds : uint8 array
-        ADD, REMOVE or WEIGH, of each.
+        The kind of each change: ADD, REMOVE or WEIGH.
     words : uint32 array
-        Its weight from now on, less one.
+        The new weight of each edge, minus one.
     already_there, not_there : int
-        How many more were to be added and are there, or to be removed or weighed and are not.
+        Number of further edges that were to be added but exist, or were to be removed or reweighted but do not exist.
     """
 
     keys: np.ndarray
@@ -85,21 +85,21 @@ class Changed:
     def of(
         cls, look: Lookup, add: Edges, remove: Edges, weigh: Edges = NO_EDGES, leave: np.ndarray | None = None
     ) -> "Changed":
-        """Return what becomes of edges; those that are there, or are not, or weigh as much, do not count.
+        """Return the changes of edges, without additions, removals and weights that change nothing.
 
-        ``leave`` are edges that are there and go with their vertices.
+        ``leave`` are existing edges that are removed with their vertices.
 
         Raises
         ------
         InputError
-            If two things are to become of an edge.
+            If two changes of an edge contradict each other.
         """
         check_apart(added=add, removed=remove, weighed=weigh)
         if leave is not None:
             remove = remove._replace(keys=np.union1d(remove.keys, leave))
         parts, counts = [], {ADD: 0, REMOVE: 0, WEIGH: 0}
         for kind, edges in ((ADD, add), (REMOVE, remove), (WEIGH, weigh)):
-            if not len(edges.keys):  # most often: a single edge is to be quick
+            if not len(edges.keys):  # the most frequent case: a single edge must be fast
                 continue
             there, before = look(edges.keys)
             news = there if kind == REMOVE else ~there if kind == ADD else there & (before != edges.words)
@@ -115,7 +115,7 @@ class Changed:
         return cls(keys, kinds, words, counts[ADD], counts[REMOVE] + counts[WEIGH])
 
     def count(self, kind: int) -> int:
-        """How many edges come (ADD), go (REMOVE) or get another weight (WEIGH)."""
+        """Return the number of changes of a kind: ADD, REMOVE or WEIGH."""
         return int(np.count_nonzero(self.kinds == kind))
 
     def groups(self) -> tuple[np.ndarray, np.ndarray]:
@@ -125,10 +125,10 @@ class Changed:
 
 @dataclass(eq=False)
 class Noted:
-    """Changes of an open index that queries do not know yet.
+    """Changes of an open index that the data of queries do not contain yet.
 
-    ``edges`` are those of each update; ``gone`` and ``come`` (int64) the walks that were drawn again, by start << 32 |
-    end, before and after; both in rows. ``left`` is how many more may be noted.
+    ``edges`` are the changed edges of each update. ``gone`` and ``come`` (int64) are the redrawn walks before and
+    after, as start << 32 | end in rows. ``left`` is the number of further changes that may be recorded.
     """
 
     left: int
@@ -138,5 +138,5 @@ class Noted:
 
 
 def slots_of(bits: np.ndarray) -> np.ndarray:
-    """Return the slots (int64) of tables with so many bits."""
+    """Return the number of slots (int64) of tables with given bits."""
     return np.where(bits > 0, np.int64(1) << bits.astype(np.int64), 0)

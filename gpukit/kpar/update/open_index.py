@@ -1,4 +1,4 @@
-"""An index that follows its graph: edges come and go, and only the walks that meet them are drawn again."""
+"""An index that follows the changes of its graph; only walks that are affected by changed edges are drawn again."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -71,40 +71,42 @@ from gpukit.kpar.update.visits_cpu import (
 from gpukit.wording import spelled
 
 SPARE = 0.25
-"""Room for more, as a share of what is there; the walks of each vertex have as much of their own."""
+"""Spare room, as a share of the used room; the walks of each vertex have the same share of spare room."""
 
 ALONE = 512
-"""Changes, and walks to draw, up to which one thread does the work: others would take longer to begin."""
+"""Numbers of changes, and of walks to draw, up to which one thread does the work: starting others would take longer."""
 
 AT_ONCE = 1 << 11
-"""Walks that are drawn together: what they need stays in a core's cache."""
+"""Number of walks that are drawn together: their data stay in a core's cache."""
 
 WALKS_PER_NOTE = 8
-"""Walks of the index for each change that is noted: following more of them one by one takes longer than all rows."""
+"""Number of walks of the index per recorded change: renewing more rows one by one takes longer than renewing all
+rows."""
 
 _OPENED_AT_ONCE = 1 << 19
-"""Records of a step while lists are made."""
+"""Records per step while lists are made."""
 
 BYTES_PER_WALK, BYTES_PER_STEP, BYTES_PER_EDGE = 52, 30, 28
-"""Upper bounds of the room a walk, a step and an edge take while an index is open."""
+"""Upper bounds of the bytes per walk, step and edge while an index is open."""
 
 
 class OpenIndex:
-    """An updatable index with what updates need: slot tables, and the walks through each vertex.
+    """An updatable index with the data for updates: slot tables, and the walks through each vertex.
 
-    A vertex has a row: its number in the graph, or, if it comes later, the next one. Rows of vertices that went are not
-    used again. Opening draws the first words of all walks again, about as long as a quarter of making the index.
+    A vertex has a row: its number in the graph, or the next free number if it is added later. Rows of removed vertices
+    are not used again. Opening draws the first words of all walks again, which takes about a quarter of the time of
+    making the index.
 
     Parameters
     ----------
     graph : Graph
-        The one the index was made on; an undirected one is changed in both directions by whoever calls.
+        The graph of the index. If it is undirected, the caller changes both directions of an edge.
     index : Index
         With its paths.
     threads : int
-        CPU threads; nothing depends on it.
+        CPU threads; the result does not depend on it.
     once : bool
-        Whether there will be one update alone: only the walks through vertices that it changes are listed then.
+        Whether there will be only one update: then only the walks through the vertices that it changes are listed.
 
     Raises
     ------
@@ -174,23 +176,23 @@ class OpenIndex:
         Parameters
         ----------
         add, remove, weigh : Edges
-            By rows. Where edges are weighted, those to add and to weigh have weights.
+            Edges by rows. If edges are weighted, ``add`` and ``weigh`` have weights.
         come : sequence of int
             Names of vertices to add, below 2**64; they get the rows from ``n`` on.
         leave : sequence of int
-            Rows of vertices that go with all of their edges.
+            Rows of vertices to remove, with all of their edges.
 
         Returns
         -------
         edges : Changed
-            Those that were not there, and those that were.
+            The changed edges, and the numbers of edges without a change.
         redrawn : int
-            How many walks were drawn again, or are new.
+            Number of walks that were drawn again, or are new.
 
         Raises
         ------
         InputError
-            If two things are to become of an edge.
+            If two changes of an edge contradict each other.
         """
         self._check_whole()
         if self._once:
@@ -226,11 +228,14 @@ class OpenIndex:
         self._open(paths, marked)
 
     def note(self) -> None:
-        """Note changes from now on, for who follows them one by one; ``noted`` is None again where they are many."""
+        """Record changes from now on, for queries that renew single rows.
+
+        ``noted`` becomes None again if there are too many.
+        """
         self.noted = Noted(int(self._records.counts.sum()) // WALKS_PER_NOTE)
 
     def _note(self, edges: Changed) -> None:
-        """Note changed edges, whose walks are noted."""
+        """Record changed edges, whose walks are recorded already."""
         assert self.noted is not None
         self.noted.edges.append(edges)
         self.noted.left -= len(edges.keys) + len(self.noted.come[-1])
@@ -238,7 +243,7 @@ class OpenIndex:
             self.noted = None
 
     def _news(self, add: Edges, remove: Edges, weigh: Edges, leave: np.ndarray) -> Changed:
-        """Return what becomes of edges, of which those of vertices that leave are some."""
+        """Return the changes of edges, including those of removed vertices."""
         gone = None
         if len(leave):
             which = np.zeros(self.n, bool)
@@ -252,7 +257,7 @@ class OpenIndex:
         return Changed.of(self.words_of, add, remove, weigh, gone)
 
     def _add_rows(self, names: np.ndarray) -> None:
-        """Give so many vertices rows, without edges and walks."""
+        """Add rows for a number of vertices, without edges and walks."""
         first, self.n = self.n, self.n + len(names)
         records, lists, tables, key = self._records, self._lists, self._tables, self._key
         if self.n > len(tables.where):
@@ -269,7 +274,7 @@ class OpenIndex:
         key.names[first : self.n] = names
 
     def words_of(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return which edges, by tail << 32 | head of rows, are there (bool), and their weights less one (uint32)."""
+        """Return which edges (tail << 32 | head of rows) exist (bool), and their weights minus one (uint32)."""
         found: tuple[np.ndarray, np.ndarray] = words_of(self._key, self._tables, keys)
         return found
 
@@ -280,16 +285,16 @@ class OpenIndex:
 
     @property
     def tables(self) -> SlotTables:
-        """The slot tables, which hold the edges as they are now."""
+        """The slot tables, with the present edges."""
         return self._tables
 
     def _check_whole(self) -> None:
-        """Refuse to go on where an update was interrupted, or memory ran out within it; raises UsageError."""
+        """Refuse to continue after an update was interrupted or ran out of memory; raises UsageError."""
         if not self._whole:
             raise UsageError("an update of this index was broken off before it ended; make the index again")
 
     def _change(self, edges: Changed) -> int:
-        """Change edges; returns how many walks were drawn again."""
+        """Change edges; return the number of walks that were drawn again."""
         key = self._key
         changes = self._change_tables(edges)
         tails, degrees = changes.tails, self._tables.degree[changes.tails]
@@ -327,7 +332,7 @@ class OpenIndex:
         return size - int((cut.steps == GONE).sum())
 
     def _change_counts(self, tails: np.ndarray, counts: np.ndarray) -> tuple[Cut, int]:
-        """Give the tails so many walks; return a cut with those that go and those that come, and its size."""
+        """Change the numbers of walks of the tails; return a cut with removed and new walks, and its size."""
         records = self._records
         size = int(np.abs(counts - records.counts[tails]).sum())
         cut = Cut(np.empty(size, np.int64), np.empty(0, np.int32))
@@ -345,10 +350,10 @@ class OpenIndex:
         return cut, change_counts(self._key, MAX_STEPS, tails, counts, records, self._used, cut)
 
     def _change_tables(self, edges: Changed) -> Changes:
-        """Change the slot tables of the tails; return the changes, with the tables as they were."""
+        """Change the slot tables of the tails; return the changes, with the previous tables."""
         key, tables, (tails, first) = self._key, self._tables, edges.groups()
         old, room = table_begins(tails, tables.where), self._room
-        if len(room[0]) < old[-1]:  # else that of the changes before: fresh memory costs more than its use
+        if len(room[0]) < old[-1]:  # otherwise reuse that of the previous changes: new memory costs more than its use
             weights = np.empty(old[-1] if len(tables.weights) else 0, np.uint32)
             self._room = room = np.empty(old[-1], np.int32), weights, np.empty(old[-1], np.uint8)
         heads = (edges.keys & 0xFFFFFFFF).astype(np.int32)
@@ -371,13 +376,13 @@ class OpenIndex:
         return changes
 
     def _relist(self, left: Visits, many: bool) -> None:
-        """List visits whose lists have no room, which get some."""
+        """List visits whose lists have no room, after making room."""
         if len(left.vertices):
             self._reserve(*np.unique(left.vertices, return_counts=True))
             self._list([left], many)
 
     def _list(self, parts: list[Visits], many: bool = True) -> Visits:
-        """List visits; return those for which there is no room."""
+        """Add visits to their lists; return the visits without room."""
         records, lists = self._records, self._lists
         left = self._each(lambda *me: [list_visits(one, records, lists, *me) for one in parts], many=many)
         found = [(one, places) for of_thread in left for one, places in zip(parts, of_thread, strict=True)]
@@ -385,7 +390,7 @@ class OpenIndex:
         return Visits(np.concatenate(vertices), np.concatenate(words))
 
     def _reserve(self, vertices: np.ndarray, wanted: np.ndarray) -> None:
-        """Make room for so many visits more of each of some vertices."""
+        """Make room for a number of further visits for each of some vertices."""
         lists = self._lists
         room = room_for_lists(vertices, wanted, lists)
         if 2 * (self._visits_used + room) > len(lists.visits):
@@ -401,13 +406,13 @@ class OpenIndex:
         return self._map(lambda me: work(*given, me, threads, *last[me]), list(range(threads)))
 
     def _map(self, work: Callable[[Any], Any], over: list[Any]) -> list[Any]:
-        """Call ``work`` on each, in threads where there are several."""
+        """Call ``work`` on each, in threads if there are several."""
         return [work(one) for one in over] if len(over) == 1 else list(self._pool.map(work, over))
 
     def index(self, order: np.ndarray | None = None) -> Index:
-        """Return the index as it is now: that which :func:`gpukit.kpar.update.paths.build_updatable` would make.
+        """Return the present index: the same as :func:`gpukit.kpar.update.paths.build_updatable` would make.
 
-        ``order`` (int64) has the row of each vertex of the graph as it is now; they are its numbers by default.
+        ``order`` (int64) has the row of each vertex of the present graph; by default its number.
         """
         self._check_whole()
         order = np.arange(self.n) if order is None else order
@@ -438,14 +443,14 @@ class OpenIndex:
 
 
 def _grown(array: np.ndarray, length: int) -> np.ndarray:
-    """Return an array that begins with this one."""
+    """Return a longer array that begins with this one."""
     grown = np.empty(length, array.dtype)
     grown[: len(array)] = array
     return grown
 
 
 def _zeros_behind(array: np.ndarray, length: int) -> np.ndarray:
-    """Return an array that begins with this one, with zeros behind."""
+    """Return a longer array that begins with this one, followed by zeros."""
     grown = np.zeros((length, *array.shape[1:]), array.dtype)
     grown[: len(array)] = array
     return grown

@@ -1,4 +1,4 @@
-"""What queries read of a graph and its index, brought up to date row by row after updates."""
+"""The data of a graph and its index for queries; after updates single rows are renewed."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from gpukit.kpar.query.answer_cpu import Workspace
 
 SPARE = 0.5
-"""Room for rows that change, as a share of what is there."""
+"""Spare room for changed rows, as a share of the used room."""
 
 
 class Rows(NamedTuple):
-    """Rows of vertices in arrays that they share: those of v lie from ``begin[v]`` to ``until[v]`` (int64).
+    """Rows of vertices in shared arrays: the row of v is from ``begin[v]`` to ``until[v]`` (int64).
 
-    ``begin`` has one place more. ``items`` (int32) ascend in a row; ``counts`` has a number of each, of any type.
-    The first ``used`` places are in use.
+    ``begin`` has one more entry. ``items`` (int32) are ascending in a row; ``counts`` has a number for each, of any
+    type. The first ``used`` places are in use.
     """
 
     begin: np.ndarray
@@ -46,11 +46,11 @@ class Rows(NamedTuple):
 
     @classmethod
     def of(cls, begin: np.ndarray, items: np.ndarray, counts: np.ndarray) -> "Rows":
-        """Return copies of rows that lie end to end."""
+        """Return copies of rows without gaps."""
         return cls(begin, begin[1:], items, counts, 0).with_room(0)
 
     def with_room(self, more: int) -> "Rows":
-        """Return rows that can be changed, with room for so many entries: in the same arrays, where they have it."""
+        """Return rows that can be changed, with room for a number of entries; in the same arrays if these have room."""
         rows = self._replace(begin=self.begin.copy(), until=self.until.copy())
         if 0 < self.used and self.used + more <= len(self.items):
             return rows
@@ -70,12 +70,12 @@ class Rows(NamedTuple):
 
 @dataclass(eq=False)
 class Patched(Prepared):
-    """A graph and its index, ready for queries on the CPU, that updates bring up to date.
+    """A graph and its index, ready for queries on the CPU, which updates can renew.
 
-    Each update makes another one, which shares the rows that did not change; this one stays as it is. Answers equal
-    those of the index made anew.
+    Each update makes a new object, which shares the unchanged rows; the old object does not change. Answers equal those
+    of a newly made index.
 
-    ``graph`` and ``index`` are those it began with: only the vertices and parameters are read of them.
+    ``graph`` and ``index`` are the initial ones; only their vertices and parameters are read.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Patched(Prepared):
 
     @classmethod
     def from_whole(cls, prepared: Prepared) -> "Patched":
-        """Return the same that can be brought up to date."""
+        """Return prepared data in the form that can be renewed."""
         graph, index = prepared.graph, prepared.index
         assert index.forward is not None
         in_edges = prepared.in_edges()
@@ -111,15 +111,15 @@ class Patched(Prepared):
         )  # fmt: skip
 
     def after(self, noted: Noted, tables: SlotTables, counts: np.ndarray, number: np.ndarray) -> "Patched":
-        """Return what it is after changes of edges and walks.
+        """Return the object after changes of edges and walks.
 
         Parameters
         ----------
         noted : Noted
         tables : SlotTables
-            The edges as they are now.
+            The present edges.
         counts : int64 array
-            Walks of each row now.
+            Present number of walks of each row.
         number : int64 array
             The vertex in each row.
         """
@@ -156,13 +156,16 @@ class Patched(Prepared):
     def _spaces_after(
         self, tails: np.ndarray, walks: np.ndarray, ends: np.ndarray, arrivals: np.ndarray
     ) -> "dict[int, Workspace]":
-        """Return the clean workspaces, with ω of some vertices and ω_I of others as they are now; they leave this."""
+        """Return the clean workspaces, with the present ω of some vertices and ω_I of others.
+
+        They are removed from this object.
+        """
         from gpukit.kpar.query.answer_cpu import ABSORBS
 
         spaces = {}
         while self.spaces:
             try:
-                thread, space = self.spaces.popitem()  # in one step: a query that takes its space keeps it
+                thread, space = self.spaces.popitem()  # in one step: a query that has taken a workspace keeps it
             except KeyError:
                 break
             space.state[2 * tails + 1] = np.where(walks[tails] == 0, ABSORBS, walks[tails].astype(np.int64))

@@ -1,7 +1,7 @@
-"""Kernels that bring what queries read up to date after updates, on the CPU (Numba).
+"""Kernels that renew the data of queries after updates, on the CPU (Numba).
 
-Rows lie in arrays that they share, with gaps between them. A row that changes is written behind all others: whoever
-reads the old places still finds the old row.
+Rows are in shared arrays, with gaps between them. A changed row is written after all others, so a reader of the old
+places still finds the old row.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from gpukit.kpar.weights import cumulate
 
 @njit
 def net_changes(before, after, number):
-    """Count pairs that go and that come.
+    """Compute the net change of each pair.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def net_changes(before, after, number):
     Returns
     -------
     keys, nets : int64 arrays
-        Pairs of vertices, ascending, whose count changes, and by how much.
+        Pairs of vertices, ascending, whose count changes, and the change.
     """
     ends, nets = np.empty(len(before) + len(after), np.int64), np.empty(len(before) + len(after), np.int64)
     for i in range(len(before)):
@@ -61,7 +61,7 @@ def turned(keys, nets):
 
 @njit
 def room_for_rows(begin, until, keys):
-    """Return how many entries the rows have at most in which these pairs change."""
+    """Return an upper bound on the entries of the rows in which these pairs change."""
     room, last = len(keys), int64(-1)
     for i in range(len(keys)):
         v = keys[i] >> 32
@@ -73,12 +73,12 @@ def room_for_rows(begin, until, keys):
 
 @njit
 def merge_rows(begin, until, items, counts, used, keys, nets):
-    """Write the rows in which pairs change behind the ``used`` entries; ``begin`` and ``until`` follow.
+    """Write the rows in which pairs change after the ``used`` entries, and update ``begin`` and ``until``.
 
     Returns
     -------
     int
-        Number of entries that are used then.
+        Number of used entries afterwards.
     """
     i = 0
     while i < len(keys):
@@ -107,7 +107,7 @@ def merge_rows(begin, until, items, counts, used, keys, nets):
 
 @njit
 def write_edges(tables, tails, number, begin, until, heads, chances, used):
-    """Write the out-edges of tails (rows, int64) behind the ``used`` ones, from their slot tables; see merge_rows."""
+    """Write the out-edges of tails (rows, int64) after the ``used`` ones, from their slot tables; see merge_rows."""
     weighted = len(tables.weights) > 0
     for g in range(len(tails)):
         row = tails[g]
@@ -132,7 +132,7 @@ def write_edges(tables, tails, number, begin, until, heads, chances, used):
 
 @njit
 def close_row_gaps(begin, until, items, counts, more_items, more_counts):
-    """Copy all rows end to end; ``begin`` and ``until`` follow. Returns where they end."""
+    """Copy all rows without gaps, and update ``begin`` and ``until``; return the end."""
     used = 0
     for v in range(len(until)):
         first, begin[v] = begin[v], used
@@ -152,11 +152,11 @@ def change_arrivals(keys, nets, arrivals, by_arrivals):
     Returns
     -------
     ends : int64 array
-        Vertices at which another number of walks ends.
+        Vertices at which the number of walks that end has changed.
     more : int64 array
-        How many more.
+        The change of this number.
     order : int32 array
-        Vertices by falling arrivals, then by id; ``by_arrivals`` is that order before.
+        Vertices by falling arrivals, then by id; ``by_arrivals`` is the previous order.
     """
     ends, more, count = np.empty(len(keys), np.int64), np.empty(len(keys), np.int64), 0
     for i in range(len(keys)):
@@ -197,7 +197,7 @@ def change_arrivals(keys, nets, arrivals, by_arrivals):
 
 @njit
 def walks_around(begin, until, tails, arrivals):
-    """Return how many walks end at the tails of the in-edges of each vertex (int64)."""
+    """Return the number of walks that end at the tails of the in-edges of each vertex (int64)."""
     around = np.zeros(len(until), np.int64)
     for v in range(len(until)):
         for i in range(begin[v], until[v]):
@@ -207,14 +207,14 @@ def walks_around(begin, until, tails, arrivals):
 
 @njit
 def change_around(keys, nets, arrivals, around):
-    """Follow in-edges that come and go, by head << 32 | tail; ``arrivals`` are those that ``around`` was made of."""
+    """Update ``around`` for added and removed in-edges, by head << 32 | tail; it was computed from ``arrivals``."""
     for i in range(len(keys)):
         around[keys[i] >> 32] += nets[i] * arrivals[keys[i] & 0xFFFFFFFF]
 
 
 @njit
 def price(edges_begin, edges_until, heads, ends, more, begin, until, around):
-    """Follow arrivals that changed along the out-edges; return the prices of :class:`gpukit.kpar.groups.InEdges`."""
+    """Update it for changed arrivals along the out-edges; return the prices of :class:`gpukit.kpar.groups.InEdges`."""
     for i in range(len(ends)):
         for e in range(edges_begin[ends[i]], edges_until[ends[i]]):
             around[heads[e]] += more[i]

@@ -21,20 +21,20 @@ from gpukit.wording import spelled
 
 LEAST_ALPHA = 0.01
 MAX_STEPS = 0xFFFE
-"""Steps that 16 bits hold. At the least α a walk goes as far with probability 1e-286."""
+"""Most steps that 16 bits can store. With the least α a walk is as long with probability 1e-286."""
 
 BYTES_PER_WALK, BYTES_PER_STEP, BYTES_PER_EDGE = 28, 14, 16
-"""Upper bounds of the room a walk, a step and an edge take while an index is made."""
+"""Upper bounds of the bytes per walk, step and edge while an index is made."""
 
 WEIGHTED = 4
-"""Times as much room an edge takes that has a weight: twice as many slots, of twice the bytes."""
+"""Factor of the room for a weighted edge: twice as many slots, of twice the bytes."""
 
 PARTS_PER_THREAD = 8
-"""Shares for each thread, as those of large vertices are longer."""
+"""Number of ranges per thread, because those with large vertices take longer."""
 
 
 def check_updatable(params: Params, memory: int | None = None) -> None:
-    """Refuse what an index for updates cannot have; raises UsageError."""
+    """Refuse options that an updatable index cannot have; raises UsageError."""
     if memory is not None:
         raise UsageError(f"an updatable index keeps all walks, and {spelled('memory')} may not; leave one of them out")
     if params.alpha < LEAST_ALPHA:
@@ -48,7 +48,7 @@ def over_parts(work: Callable[[int, int], None], places: np.ndarray, threads: in
 
 
 def shares(places: np.ndarray, parts: int) -> list[tuple[int, int]]:
-    """Return the two ends of each of so many ranges of vertices, which have about equally many places."""
+    """Return the ends of a number of ranges of vertices with about equal numbers of places."""
     cuts = np.searchsorted(places, np.linspace(0, places[-1], parts + 1))
     cuts[0], cuts[-1] = 0, len(places) - 1
     return list(pairwise(cuts.tolist()))
@@ -64,7 +64,7 @@ def key_of(params: Params, seed: int, sizes: Paths) -> Key:
 
 
 def tables_of(graph: Graph, key: Key, params: Params, threads: int, spare: float = 0) -> tuple[SlotTables, int]:
-    """Return the slot tables of a graph, with a share of room for more, and the slots in use."""
+    """Return the slot tables of a graph, with a share of spare room, and the number of used slots."""
     words = edge_weights(graph) if params.weighted else np.empty(0, np.uint32)
     where, degree, weight, taken = (np.empty(graph.n, np.int64) for _ in range(4))
     none = np.empty(0, np.int32)
@@ -82,7 +82,7 @@ def tables_of(graph: Graph, key: Key, params: Params, threads: int, spare: float
 
 
 def sizes_of(graph: Graph, order: np.ndarray, params: Params, *, adaptive: bool = True) -> Paths:
-    """Return the sizes of an index that is to be made on a graph: its number of edges, and a(v); no walks yet."""
+    """Return the sizes of a future index of a graph: its number of edges, and a(v); without walks."""
     constants = Constants.of(graph.n, graph.m, params)
     base = walk_counts(graph, order, constants, adaptive=False).astype(np.int64)
     walks = walk_counts(graph, order, constants, adaptive=adaptive).astype(np.int64)
@@ -91,7 +91,7 @@ def sizes_of(graph: Graph, order: np.ndarray, params: Params, *, adaptive: bool 
 
 
 def counts_for(degrees: np.ndarray, factors: np.ndarray, per_edge: int) -> np.ndarray:
-    """Return ω (int64) of vertices with so many out-edges: a(v)·⌈d·c⌉."""
+    """Return ω (int64) of vertices with given numbers d of out-edges: a(v)·⌈d·c⌉."""
     distinct, which = np.unique(degrees, return_inverse=True)
     return np.array(base_counts(distinct.tolist(), per_edge), np.int64)[which] * factors
 
@@ -101,22 +101,22 @@ def build_updatable(
 ) -> Index:
     """Draw the walks of every vertex on slot tables, and keep their paths.
 
-    Step t of walk j of vertex v is a function of (graph, α, seed, v, j) alone, and an edge changes few of them.
+    Step t of walk j of vertex v is a function of only (graph, α, seed, v, j), and an edge changes few steps.
 
     Parameters
     ----------
     graph : Graph
     sizes : Paths
-        By :func:`sizes_of`, or of an index for another graph with these vertices.
+        From :func:`sizes_of`, or from an index of another graph with these vertices.
     params, seed, threads, hubs
         As for :func:`gpukit.kpar.index.build.build_index`.
 
     Raises
     ------
     UsageError
-        Where α is too small.
+        If α is too small.
     InputError
-        Where edges are to be weighted, and have no weights.
+        If edges are to be weighted, and have no weights.
     DeviceError
         If the walks need more memory than is free.
     """
@@ -142,7 +142,7 @@ def build_updatable(
 def paths_on(
     key: Key, tables: SlotTables, walks: np.ndarray, places: np.ndarray, threads: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Draw all walks; return how many steps each goes (uint16), where to, end to end, and where it ends (int32)."""
+    """Draw all walks; return the number of steps of each (uint16), the concatenated paths, and the ends (int32)."""
     cells = longest_of(key, walks, places, threads)
     path, moves = np.empty(cells[-1], np.int32), np.empty(places[-1], np.uint16)
     over_parts(
@@ -160,7 +160,7 @@ def paths_on(
 
 
 def longest_of(key: Key, walks: np.ndarray, places: np.ndarray, threads: int, more: int = 0) -> np.ndarray:
-    """Return where each walk's room begins that holds its longest path and ``more`` cells (int64, walks + 1)."""
+    """Return the start of each walk's room for its longest path plus ``more`` cells (int64, walks + 1)."""
     room = np.empty(places[-1], np.uint16)
     over_parts(lambda first, last: longest_walks(key, MAX_STEPS, walks, places, first, last, room), places, threads)
     return begins(room if more == 0 else room.astype(np.int32) + more)
@@ -169,7 +169,7 @@ def longest_of(key: Key, walks: np.ndarray, places: np.ndarray, threads: int, mo
 def index_of_ends(
     params: Params, seed: int, walks: np.ndarray, ends: np.ndarray, m: int, paths: Paths, *, threads: int, hubs: bool
 ) -> Index:
-    """Return the index of walks that end at ``ends`` (int32, one a walk; they are sorted)."""
+    """Return the index of walks that end at ``ends`` (int32, one per walk; this sorts them)."""
     from gpukit.kpar.index.build_cpu import rows_of_ends
 
     places, n = begins(walks), len(walks)

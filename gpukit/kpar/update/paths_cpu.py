@@ -1,4 +1,4 @@
-"""Kernels of walks on slot tables, on the CPU (Numba): how far each goes, where to, and where it ends."""
+"""Kernels of walks on slot tables, on the CPU (Numba): lengths, paths and ends."""
 
 from numba import int64, uint16, uint64
 
@@ -9,7 +9,7 @@ from gpukit.kpar.update.tables_cpu import draws_of
 
 @njit
 def longest(key, steps_max, walk, vertex):
-    """Return how many steps walk ``walk`` from ``vertex`` goes where no vertex absorbs, at most ``steps_max``."""
+    """Return the number of steps of walk ``walk`` from ``vertex`` if no vertex absorbs it, at most ``steps_max``."""
     step = 0
     while step < steps_max and uint64(draws_of(key, walk, vertex, step)[0]) < key.one_minus_alpha:
         step += 1
@@ -26,7 +26,7 @@ def longest_walks(key, steps_max, walks, places, first, last, room):
 
 @njit
 def next_of(key, tables, walk, vertex, here, step):
-    """Return where walk ``walk`` from ``vertex`` goes to in step ``step`` from ``here``, or -1 where it ends."""
+    """Return the vertex to which walk ``walk`` from ``vertex`` goes in step ``step`` from ``here``; -1 if it ends."""
     where = tables.where[here]
     if where == 0:
         return int64(-1)
@@ -38,7 +38,7 @@ def next_of(key, tables, walk, vertex, here, step):
 
 @njit
 def draw_paths(key, tables, walks, places, cells, first, last, moves, path):
-    """Draw all walks of the vertices first … last - 1: where each goes, one step after another.
+    """Draw the paths of all walks of the vertices first … last - 1, one step after another.
 
     Parameters
     ----------
@@ -47,9 +47,9 @@ def draw_paths(key, tables, walks, places, cells, first, last, moves, path):
     places : int64 array, shape (n + 1,)
         Number of the first walk of each vertex.
     cells : int64 array, shape (walks + 1,)
-        Where the path of each walk begins in ``path``: room for its longest.
+        Start of the path of each walk in ``path``, with room for its greatest length.
     moves : uint16 array, shape (walks,)
-        Receives how many steps each goes.
+        Receives the number of steps of each.
     path : int32 array
         Receives the vertex after each step.
     """
@@ -67,7 +67,7 @@ def draw_paths(key, tables, walks, places, cells, first, last, moves, path):
 
 @njit
 def pack_paths(cells, moves, begin, first, last, path, packed):
-    """Copy the paths of the walks first … last - 1, with gaps between them, end to end (from ``begin``)."""
+    """Copy the paths of the walks first … last - 1, which have gaps between them, without gaps (from ``begin``)."""
     for r in range(first, last):
         for i in range(int64(moves[r])):
             packed[begin[r] + i] = path[cells[r] + i]
@@ -75,7 +75,7 @@ def pack_paths(cells, moves, begin, first, last, path, packed):
 
 @njit
 def ends_of(places, begin, path, first, last, ends):
-    """Write where each walk of the vertices first … last - 1 ends: the last vertex of its path, or its start."""
+    """Write the end of each walk of the vertices first … last - 1: the last vertex of its path, or its start."""
     for v in range(first, last):
         for r in range(places[v], places[v + 1]):
             ends[r] = path[begin[r + 1] - 1] if begin[r + 1] > begin[r] else v

@@ -1,14 +1,16 @@
-"""What an edge's place in a slot table is, and what a step of an updatable walk is: scalar rules (docs/kpar.md).
+"""Scalar rules for the places of edges in slot tables, and for the steps of updatable walks (docs/kpar.md).
 
 An edge of weight w, a whole number from 1 on, takes ⌈w / u⌉ slots of its tail's table: a *part*, which a step that
-meets it accepts with probability (w - 1 mod u + 1) / u, and copies that are always accepted. The unit u = 2**k is the
-least that the mean weight of the row does not exceed, so that d edges take 2·d slots at most; where edges count alike
-every weight is 1, u is 1, and there are no copies. A table has S = 2**bits slots, the least S >= 2 times those taken.
-The home of a copy is a hash of its edge and its number (0: the part); it stands in the first slot from there on
-(cyclically) that no copy of a lower head needs. This is the one stable matching of copies and slots, so a table is a
-function of its edges (Blelloch, Golovin, "Strongly history-independent hashing with applications", FOCS 2007).
+finds it accepts with probability (w - 1 mod u + 1) / u, and copies, which are always accepted. The unit u = 2**k is the
+least one that the mean weight of the row does not exceed, so d edges take at most 2·d slots. If edges are not weighted,
+every weight is 1, u is 1, and there are no copies. A table has S = 2**bits slots; S is the least power of 2 that is at
+least twice the number of taken slots. The home of a copy is a hash of its edge and its number (0: the part). The copy
+is in the first slot from its home on (cyclically) that no copy of a lower head needs. This is the one stable matching
+of copies and slots, so a table is a function of its edges (Blelloch, Golovin, "Strongly history-independent hashing
+with applications", FOCS 2007).
 
-Draws, homes and the order of heads go by the *names* of vertices (uint64), which stay while vertices come and go.
+Draws, homes and the order of heads use the *names* of vertices (uint64), which do not change when vertices are added or
+removed.
 """
 
 import numba
@@ -30,7 +32,10 @@ def mixed(word):
 
 @njit
 def bits_for(taken):
-    """Return log2 of the slots of a table of which so many are taken (uint8), 1 … 34; 0 where none are and no table."""
+    """Return log2 of the number of slots of a table with ``taken`` slots (uint8), 1 … 34.
+
+    0 without taken slots (no table).
+    """
     bits = uint8(0)
     while taken > 0 and (int64(1) << int64(bits)) < 2 * taken:
         bits += uint8(1)
@@ -48,7 +53,7 @@ def unit_for(weight, degree):
 
 @numba.njit(inline="always")
 def folded(name):
-    """Return 32 bits of a name, which are the name itself where it is as short."""
+    """Return 32 bits of a name, which are the name itself if it fits."""
     return (name ^ (name >> uint64(32))) & uint64(0xFFFFFFFF)
 
 
@@ -71,20 +76,20 @@ def tried(word, attempt):
 
 @numba.njit(inline="always")
 def slot_of(word, bits):
-    """Return the slot that an attempt looks at: by the highest of its bits."""
+    """Return the slot of an attempt, from the highest of its bits."""
     return int64(word >> uint64(64 - int64(bits)))
 
 
 @numba.njit(inline="always")
 def accepts(word, weight, unit):
-    """Say whether an attempt accepts the part of an edge of weight ``weight`` + 1: by the lowest of its bits."""
+    """Return whether an attempt accepts the part of an edge of weight ``weight`` + 1, from the lowest of its bits."""
     below = (uint64(1) << uint64(unit)) - uint64(1)
     return word & below <= uint64(weight) & below
 
 
 @numba.njit(inline="always")
 def head_in(slots, weights, place, unit, word):
-    """Return the head that an attempt finds in a slot, or -1 where it is empty, or its part is not accepted."""
+    """Return the head that an attempt finds in a slot; -1 if the slot is empty, or its part is not accepted."""
     slot = int64(slots[place])
     if unit > 0:
         if slot < -1:
@@ -96,10 +101,10 @@ def head_in(slots, weights, place, unit, word):
 
 @numba.njit(inline="always")
 def chosen(slots, weights, begin, shape, word):
-    """Return the head that a step chooses by 64 bits: what the first attempt finds that finds one.
+    """Return the head that a step chooses by 64 bits: that of the first successful attempt.
 
-    The chance of each edge is its share of the weights; with fixed 64 bits it is within about (d / 2**64)**½ of that.
-    ``shape`` is unit << 8 | bits.
+    The probability of each edge is its share of the weights; with fixed 64 bits it is within about (d / 2**64)**½ of
+    that. ``shape`` is unit << 8 | bits.
     """
     bits, unit, attempt = shape & 255, shape >> 8, 0
     while True:
@@ -114,7 +119,7 @@ def chosen(slots, weights, begin, shape, word):
 def drawn(seed, tag, walk, name, step):
     """Return the draws of a step of walk ``walk`` from a vertex: 32 bits to stop by, and 64 to choose by.
 
-    The higher half of its name stands where walks and steps, which are below 2**32 and 2**16, have none of their bits.
+    The higher half of the name uses bits that walks (below 2**32) and steps (below 2**16) do not use.
     """
     name = uint64(name)
     walk = uint64(walk) | ((name >> uint64(32)) & uint64(0xFFFF)) << uint64(32)

@@ -1,4 +1,4 @@
-"""Kernels of graphs that change, on the CPU (Numba): slot tables, and which walks a change meets."""
+"""Kernels of graphs that change, on the CPU (Numba): slot tables, and the walks that a change affects."""
 
 from typing import Any, NamedTuple
 
@@ -11,10 +11,10 @@ from gpukit.kpar.update.rule import accepts, bits_for, chosen, drawn, home, slot
 
 
 class Key(NamedTuple):
-    """What decides all draws: the seed and tag, the probability of going on in units of 2**-32 (uint64), and names.
+    """The key of all draws: seed and tag, the probability to continue in units of 2**-32 (uint64), and names.
 
-    The first ``plain`` vertices are named by their numbers; ``names`` (uint64) has the names of the others, each at the
-    vertex's place, all different and none below ``plain``.
+    The first ``plain`` vertices are named by their numbers. ``names`` (uint64) has the names of the other vertices, at
+    the vertex's place; they are distinct and at least ``plain``.
     """
 
     seed: Any
@@ -25,12 +25,14 @@ class Key(NamedTuple):
 
 
 class SlotTables(NamedTuple):
-    """The slot tables: where each is (int64, n: first slot << 16 | log2 of its unit << 8 | log2 of its slots, 0: none).
+    """The slot tables; ``where`` (int64, n) is first slot << 16 | log2 of the unit << 8 | log2 of the slots.
 
-    ``degree``, ``weight`` and ``taken`` (int64, n) are how many edges a vertex has, the sum of their weights and the
-    slots they take. ``slots`` (int32) has -1, the head of a part, or -2 - head for a copy; ``weights`` (uint32) the
-    weight less one of a part and the number of a copy. It is empty where edges count alike: there all weigh 1. What
-    lies between tables is not read.
+    0: no table.
+
+    ``degree``, ``weight`` and ``taken`` (int64, n) are the number of edges of a vertex, the sum of their weights, and
+    the number of taken slots. ``slots`` (int32) has -1 (empty), the head of a part, or -2 - head for a copy.
+    ``weights`` (uint32) has the weight minus one of a part, and the number of a copy; it is empty if all edges have
+    weight 1. Slots between tables are not read.
     """
 
     where: Any
@@ -42,12 +44,12 @@ class SlotTables(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """Edges that change, by tail: of tail ``tails[g]`` those from ``first[g]`` to ``first[g + 1]``.
+    """Changed edges by tail: those of tail ``tails[g]`` are from ``first[g]`` to ``first[g + 1]``.
 
-    ``heads`` (int32), ``kinds`` (uint8: ADD, REMOVE or WEIGH) and ``words`` (uint32: the weight from now on, less one)
-    say what becomes of each. ``old_begin`` (int64, groups + 1), ``old_shapes`` (int64), ``old_slots`` and
-    ``old_weights`` have room for the tables as they were, ``where`` (int64) for where they will be, and ``states``
-    (uint8) for what became of each slot of a table that keeps its shape: EMPTY, SAME, OTHER or PART.
+    ``heads`` (int32), ``kinds`` (uint8: ADD, REMOVE or WEIGH) and ``words`` (uint32: the new weight minus one) describe
+    each change. ``old_begin`` (int64, groups + 1), ``old_shapes`` (int64), ``old_slots`` and ``old_weights`` have room
+    for the previous tables, ``where`` (int64) for the new places, and ``states`` (uint8) for the state of each slot of
+    a table with an unchanged shape: EMPTY, SAME, OTHER or PART.
     """
 
     tails: Any
@@ -64,13 +66,14 @@ class Changes(NamedTuple):
 
 
 ADD, REMOVE, WEIGH = range(3)
-"""What becomes of an edge: it comes, goes, or gets another weight."""
+"""Kinds of changes: an edge is added, removed, or gets another weight."""
 
 EMPTY, SAME, OTHER, PART = range(4)
-"""States of a slot: empty before and now, as it was and always accepted, another, and as it was and accepted partly."""
+"""States of a slot: empty before and after; unchanged and always accepted; changed; unchanged and accepted with a
+probability."""
 
 CHUNK = 1 << 12
-"""Visits that a thread looks at before the next one's turn: 64 KiB, which stay in its cache."""
+"""Number of visits that a thread examines at a time: 64 KiB, which stay in its cache."""
 
 
 @numba.njit(inline="always")
@@ -89,7 +92,7 @@ def draws_of(key, walk, v, step):
 
 @numba.njit(inline="always")
 def _precedes(key, one, copy, other, other_copy):
-    """Say whether a copy of the edge to ``one`` is served before a copy of that to ``other``."""
+    """Return whether a copy of the edge to ``one`` precedes a copy of the edge to ``other``."""
     if one == other:
         return copy < other_copy
     if min(one, other) < key.plain:
@@ -99,7 +102,7 @@ def _precedes(key, one, copy, other, other_copy):
 
 @numba.njit(inline="always")
 def _copy_in(tables, slot):
-    """Return the head and the number of the copy in a slot that is taken."""
+    """Return the head and the number of the copy in a taken slot."""
     head = int64(tables.slots[slot])
     if head >= 0:
         return head, int64(0)
@@ -108,7 +111,7 @@ def _copy_in(tables, slot):
 
 @njit
 def _insert(key, tables, begin, bits, tail, head, copy, word):
-    """Put a copy that is not there into a table: at a slot, the one served first stays and the other goes on."""
+    """Insert a new copy into a table: in each slot the preceding copy stays, and the other continues to the next."""
     mask = (int64(1) << int64(bits)) - 1
     weighted = len(tables.weights) > 0
     place = home(name_of(key, tail), name_of(key, head), copy, bits)
@@ -131,7 +134,7 @@ def _insert(key, tables, begin, bits, tail, head, copy, word):
 
 @njit
 def _insert_edge(key, tables, begin, shape, tail, head, word):
-    """Put all copies of an edge of weight ``word`` + 1 into a table."""
+    """Insert all copies of an edge of weight ``word`` + 1 into a table."""
     bits = shape & 255
     _insert(key, tables, begin, bits, tail, head, int64(0), word)
     for copy in range(1, (int64(word) >> (shape >> 8)) + 1):
@@ -140,7 +143,10 @@ def _insert_edge(key, tables, begin, shape, tail, head, word):
 
 @njit
 def _find(key, tables, begin, bits, tail, head, copy):
-    """Return the place of a copy, or -1; one that is empty or has one served later ends the search."""
+    """Return the place of a copy, or -1.
+
+    The search ends at an empty slot, or at a copy that comes later in the order.
+    """
     if bits == 0:
         return int64(-1)
     mask = (int64(1) << int64(bits)) - 1
@@ -157,9 +163,9 @@ def _find(key, tables, begin, bits, tail, head, copy):
 
 @njit
 def _remove(key, tables, begin, bits, tail, head, copy):
-    """Take a copy that is there out of a table: the first one served that would rather be in its slot moves there, ….
+    """Remove a copy from a table; the first copy in the order that prefers its slot moves there, and so on.
 
-    Cost: the square of a stretch of occupied slots, of which a table at most half full has short ones.
+    Cost: the square of the length of a run of taken slots; runs are short, because a table is at most half full.
     """
     mask = (int64(1) << int64(bits)) - 1
     hole = _find(key, tables, begin, bits, tail, head, copy)
@@ -183,7 +189,7 @@ def _remove(key, tables, begin, bits, tail, head, copy):
 
 @njit
 def _taken(slots, weights, begin, size, unit):
-    """Return how many slots the edges of a table take where the unit is 2**unit."""
+    """Return the number of slots that the edges of a table take with unit 2**unit."""
     count = int64(0)
     for slot in range(begin, begin + size):
         if slots[slot] >= 0:
@@ -193,9 +199,9 @@ def _taken(slots, weights, begin, size, unit):
 
 @njit
 def size_rows(indptr, words, first, last, tables):
-    """Write degrees, weights, slots taken and shapes (as ``where``) of the vertices first … last - 1.
+    """Write degrees, weights, taken slots and shapes (as in ``where``) of the vertices first … last - 1.
 
-    ``words`` (uint32, m) are the weights less one; it is empty where edges count alike.
+    ``words`` (uint32, m) are the weights minus one; empty if edges are not weighted.
     """
     for v in range(first, last):
         degree = weight = taken = indptr[v + 1] - indptr[v]
@@ -212,7 +218,7 @@ def size_rows(indptr, words, first, last, tables):
 
 @njit
 def fill_tables(key, indptr, indices, words, first, last, tables):
-    """Build the tables of the vertices first … last - 1 from the rows of a graph; ``where`` is there."""
+    """Build the tables of the vertices first … last - 1 from the rows of a graph; ``where`` is already filled."""
     for v in range(first, last):
         begin, shape = tables.where[v] >> 16, tables.where[v] & 0xFFFF
         if shape == 0:
@@ -226,7 +232,7 @@ def fill_tables(key, indptr, indices, words, first, last, tables):
 
 @njit
 def words_of(key, tables, keys):
-    """Return which edges, by tail << 32 | head, are there (bool), and their weights less one (uint32)."""
+    """Return which edges, given by tail << 32 | head, exist (bool), and their weights minus one (uint32)."""
     there, words = np.zeros(len(keys), np.bool_), np.zeros(len(keys), np.uint32)
     for i in range(len(keys)):
         v, head = keys[i] >> 32, keys[i] & 0xFFFFFFFF
@@ -240,7 +246,7 @@ def words_of(key, tables, keys):
 
 @njit
 def edges_of(tables, which):
-    """Return the edges, by tail << 32 | head (int64), of which an end is one of the marked vertices (bool, n)."""
+    """Return the edges, as tail << 32 | head (int64), that have a marked vertex (bool, n) as an end."""
     keys, count = np.empty(16, np.int64), 0
     for v in range(len(which)):
         bits = tables.where[v] & 255
@@ -271,7 +277,7 @@ def grouped(keys):
 
 @njit
 def table_begins(tails, where):
-    """Return where copies of the tables of some tails begin that lie end to end (int64, tails + 1)."""
+    """Return the starts of consecutive copies of the tables of some tails (int64, tails + 1)."""
     begin = np.zeros(len(tails) + 1, np.int64)
     for g in range(len(tails)):
         bits = where[tails[g]] & 255
@@ -281,7 +287,7 @@ def table_begins(tails, where):
 
 @njit
 def take_out(key, changes, tables, first, last):
-    """Keep the tables of the tails ``first`` … ``last`` - 1 as they are, take out what goes, and find new shapes."""
+    """Copy the tables of the tails ``first`` … ``last`` - 1, remove edges from them, and find the new shapes."""
     weighted = len(tables.weights) > 0
     for g in range(first, last):
         v = changes.tails[g]
@@ -317,7 +323,7 @@ def take_out(key, changes, tables, first, last):
 
 @njit
 def place_tables(changes, tables, used):
-    """Write where the tables will be: behind the ``used`` slots, if of another size; returns what is used then."""
+    """Write the new places of the tables: after the ``used`` slots if the size changed; return the used slots then."""
     for g in range(len(changes.tails)):
         begin, shape = tables.where[changes.tails[g]] >> 16, changes.where[g] & 0xFFFF
         bits = shape & 255
@@ -330,7 +336,7 @@ def place_tables(changes, tables, used):
 
 @njit
 def put_in(key, changes, tables, first, last):
-    """Bring the tables of the tails ``first`` … ``last`` - 1 to their shapes, put in what comes, write the states."""
+    """Give the tables of the tails ``first`` … ``last`` - 1 their new shapes, insert edges, and write the states."""
     weighted = len(tables.weights) > 0
     for g in range(first, last):
         v = changes.tails[g]
@@ -364,7 +370,7 @@ def put_in(key, changes, tables, first, last):
 
 @njit
 def _weigh_states(old_weights, weights, table, unit, states):
-    """Bring the states of slots up to date with the weights of parts."""
+    """Update the states of slots for changed weights of parts."""
     below = (uint64(1) << uint64(unit)) - uint64(1)
     for i in range(len(states)):
         if states[i] == SAME and table[i] >= 0:
@@ -376,7 +382,7 @@ def _weigh_states(old_weights, weights, table, unit, states):
 
 @njit
 def _differs(changes, group, tables, word):
-    """Say whether a step on from the tail of a group chooses otherwise, can choose no more, or for the first time."""
+    """Return whether the choice of a step from the tail of a group changes, becomes impossible or becomes possible."""
     where, shape = tables.where[changes.tails[group]], changes.old_shapes[group]
     if shape & 255 == 0 or where & 255 == 0:
         return True
@@ -388,7 +394,7 @@ def _differs(changes, group, tables, word):
 def changed_visits(changes, group, low, high, tables, visits, met, count, pending):
     """Find the visits ``low`` … ``high`` - 1 whose next step differs between the old and the new table of a tail.
 
-    All visits make attempt 1, then those undecided make attempt 2, and so on; this avoids mispredicted branches.
+    All visits make attempt 1, then the undecided ones make attempt 2, and so on; this avoids mispredicted branches.
     ``pending`` (int64, at least ``high - low``) lists the undecided. ``visits`` (uint64) has two words per visit: its
     id, and its 64 random bits. The ids of visits that differ go to ``met`` (int64) from ``count`` on. Returns the new
     count.

@@ -1,12 +1,12 @@
 """Kernels of an index that is open for updates, on the CPU (Numba): its walks, and the walks through each vertex.
 
-The path of a walk is a stretch of cells: its record, then one for the vertex at each step: vertex << 32 | place + 1,
-where the place is that of the visit in the vertex's list, or 0 where the walk stops there by its own draw, whatever the
-edges, or the list is not needed. So a list has the visits that go on, and those that would if the vertex had an out-
-edge. A visit is two words: cell << 16 | step, and the 64 bits by which that step chooses. What is read together lies
-together: a miss of the cache is what an update is made of. Threads own vertices (:func:`owner`) or parts of the walks;
-what one writes no other reads. Parts of the walks gather what is to be done to lists, and the owners of the lists do
-it.
+The path of a walk is a range of cells: its record, then one cell for the vertex at each step, vertex << 32 | place + 1.
+The place is that of the visit in the vertex's list. The low half is 0 if the walk stops there by its own draw, whatever
+the edges are, or if the list is not needed. So a list has the visits after which a walk continues, or would continue if
+the vertex had an out-edge. A visit has two words: cell << 16 | step, and the 64 bits by which that step chooses. Data
+that are read together are adjacent, because cache misses determine the time of an update. Threads own vertices
+(:func:`owner`) or parts of the walks; no thread reads what another one writes. The owners of walks collect changes of
+lists, and the owners of the lists make them.
 """
 
 from typing import Any, NamedTuple
@@ -21,15 +21,15 @@ from gpukit.kpar.update.rule import head_in, slot_of, tried
 from gpukit.kpar.update.tables_cpu import CHUNK, changed_visits, draws_of
 
 LISTED = 0xFFFFFFFF
-"""Low half of a cell whose visit is to be listed."""
+"""Low half of a cell whose visit must be listed."""
 
 UNMARKED, GONE, NEW = -3, -2, -1
-"""Marks of records that no change met, whose walks are no more, and whose walks are to be drawn as a whole; others have
-the step from which on they are to be drawn."""
+"""Marks of records: not affected by a change, removed, and new (to be drawn as a whole). Other marks are the step from
+which on the walk must be drawn."""
 
 
 class Records(NamedTuple):
-    """The walks: those of a vertex lie together, and behind them room for more.
+    """The walks: those of a vertex are adjacent, followed by spare room.
 
     By vertex (int64, n): the ``first`` record, ``capacity``, and ``counts`` (ω). By record: ``start`` (int32),
     ``cells`` (int64; -1: none yet), ``moves`` (uint16) and ``mark`` (int32). ``path`` (int64) has the cells of all.
@@ -53,11 +53,11 @@ class VisitLists(NamedTuple):
 
 
 BEGIN, SIZE, CAPACITY = range(3)
-"""Numbers of a list: its first visit, how many there are, and how many have room."""
+"""Columns of a list: its first visit, its size, and its capacity."""
 
 
 class OldPaths(NamedTuple):
-    """Paths as they were: where the walks of each vertex stand (int64, n + 1), each path begins, and all of them."""
+    """The previous paths: start of the walks of each vertex (int64, n + 1), start of each path, and all vertices."""
 
     places: Any
     begin: Any
@@ -80,16 +80,16 @@ class Cut(NamedTuple):
 
 @numba.njit(inline="always")
 def owner(vertex, threads):
-    """Return which thread changes the list of a vertex: by a product, as a remainder takes longer."""
+    """Return the thread that changes the list of a vertex; computed by a product, because a remainder takes longer."""
     return ((uint64(vertex) * uint64(0x9E3779B1) & uint64(LISTED)) * uint64(threads)) >> uint64(32)
 
 
 @njit
 def set_paths(key, tables, records, old, cells, marked, first, last):
-    """Write the walks of the vertices first … last - 1 from paths that lie end to end.
+    """Write the walks of the vertices first … last - 1 from paths without gaps.
 
-    ``old`` are :class:`OldPaths`; ``cells`` (int64) says where each path has its room. Visits are to be listed of the
-    ``marked`` vertices (bool, n).
+    ``old`` are :class:`OldPaths`; ``cells`` (int64) has the start of each path's room. Visits of the ``marked``
+    vertices (bool, n) must be listed.
     """
     for v in range(first, last):
         for j in range(records.counts[v]):
@@ -140,7 +140,7 @@ def count_listed(records, wanted):
 
 @njit
 def room_for_lists(vertices, wanted, lists):
-    """Return how many visits the lists take that must move for so many more."""
+    """Return the total size of the lists that must move to get room for further visits."""
     room = 0
     for i in range(len(vertices)):
         size = lists.of[vertices[i], SIZE] + wanted[i]
@@ -151,7 +151,7 @@ def room_for_lists(vertices, wanted, lists):
 
 @njit
 def reserve(vertices, wanted, lists, used):
-    """Move lists that have no room for so many more to ``used`` and behind; returns what is in use then."""
+    """Move lists without enough room to the end, from ``used`` on; return the new end."""
     for i in range(len(vertices)):
         v = vertices[i]
         size = lists.of[v, SIZE] + wanted[i]
@@ -166,7 +166,7 @@ def reserve(vertices, wanted, lists, used):
 
 @njit
 def list_visits(visits, records, lists, me, threads):
-    """Append the visits of the vertices that this thread owns; returns which found no room (int64)."""
+    """Append the visits of the vertices that this thread owns; return the visits without room (int64)."""
     left, count = np.empty(len(visits.vertices), np.int64), 0
     for i in range(len(visits.vertices)):
         v = visits.vertices[i]
@@ -187,7 +187,7 @@ def list_visits(visits, records, lists, me, threads):
 
 @njit
 def stale_cells(records, cut, first, last):
-    """Return the cells (int64) of the visits behind the cuts ``first`` … ``last`` - 1, and their vertices (int64)."""
+    """Return the cells (int64) of the visits after the cuts ``first`` … ``last`` - 1, and their vertices (int64)."""
     size = 0
     for i in range(first, last):
         size += int64(records.moves[cut.records[i]]) + 1
@@ -205,7 +205,10 @@ def stale_cells(records, cut, first, last):
 
 @njit
 def drop_visits(cells, vertices, records, lists, me, threads):
-    """Take the visits at some cells out of the lists of this thread's vertices; the last of a list fills the gap."""
+    """Remove the visits at some cells from the lists of this thread's vertices.
+
+    The last visit of a list fills the gap.
+    """
     for i in range(len(cells)):
         v = vertices[i]
         if owner(v, threads) != me:
@@ -224,15 +227,15 @@ def drop_visits(cells, vertices, records, lists, me, threads):
 
 @njit
 def redraw(key, tables, records, cut, first, last):
-    """Draw the walks ``first`` … ``last`` - 1 of a cut on from where they are cut, or as a whole.
+    """Draw the walks ``first`` … ``last`` - 1 of a cut, from the step of the cut on, or as a whole.
 
-    All of them take a step together, as what one waits for in memory does not hold up the next: who goes on, where the
-    tables are, and each attempt at a slot are loops of their own.
+    All of them take a step together, so that memory reads of different walks overlap. Separate loops find the walks
+    that continue, their tables, and each attempt at a slot.
 
     Returns
     -------
     Visits
-        Those to be listed.
+        The visits to be listed.
     """
     size = last - first
     going, trying, count, left = np.empty(size, np.int64), np.empty(size, np.int64), 0, 0
@@ -296,7 +299,7 @@ def redraw(key, tables, records, cut, first, last):
 
 @njit
 def _longer(vertices, words, count):
-    """Return arrays with twice the room, and what the first ``count`` rows of these hold."""
+    """Return arrays of twice the length that begin with the first ``count`` rows of these."""
     longer_vertices, longer_words = np.empty(2 * len(vertices), np.int64), np.empty((2 * len(vertices), 2), np.uint64)
     for i in range(count):
         longer_vertices[i] = vertices[i]
@@ -306,7 +309,7 @@ def _longer(vertices, words, count):
 
 @njit
 def all_changed_visits(changes, tables, lists, me, threads, met):
-    """Look at every ``threads``-th chunk of the visits of the changed vertices; see :func:`changed_visits`."""
+    """Examine every ``threads``-th chunk of the visits of the changed vertices; see :func:`changed_visits`."""
     count, chunk = 0, 0
     pending = np.empty(CHUNK, np.int64)
     for g in range(len(changes.tails)):
@@ -324,7 +327,10 @@ def all_changed_visits(changes, tables, lists, me, threads, met):
 
 @njit
 def gather_cut(met, count, records, cut, size):
-    """Add the records that were met to a cut of ``size`` records, each once, at their first step; returns its size."""
+    """Add the affected records to a cut of ``size`` records, each once, at its first affected step.
+
+    Return the new size.
+    """
     for i in range(count):
         step = met[i] & 0xFFFF
         r = records.path[(met[i] >> 16) - step - 1]
@@ -360,13 +366,13 @@ def ends_now(records, cut, skipped):
 
 @njit
 def change_alone(key, changes, tables, records, lists, counted, noted):
-    """Find the walks that changes of tables meet, and draw them again, on one core.
+    """Find the walks that changes of tables affect, and draw them again, on one core.
 
     Parameters
     ----------
     key, changes, tables, records, lists
     counted : int64 array
-        Records of walks that go and that come, which are marked.
+        Marked records of walks that are removed or added.
     noted : bool
         Whether to return the walks before and after.
 
@@ -375,7 +381,7 @@ def change_alone(key, changes, tables, records, lists, counted, noted):
     redrawn : int
         Number of walks that were drawn again.
     left : Visits
-        Those that found no room in their lists.
+        The visits without room in their lists.
     gone, come : int64 arrays
         :func:`ends_now` of these walks before and after; empty unless ``noted``.
     """
@@ -407,7 +413,7 @@ def change_alone(key, changes, tables, records, lists, counted, noted):
 
 @njit
 def room_for_walks(key, steps_max, tails, counts, records):
-    """Return how many records and cells the walks take that the tails get so that they have ``counts``, at most."""
+    """Return upper bounds on the records and cells of the walks that the tails get to have ``counts`` walks."""
     rows = cells = 0
     for i in range(len(tails)):
         v = tails[i]
@@ -420,7 +426,7 @@ def room_for_walks(key, steps_max, tails, counts, records):
 
 @njit
 def _move_records(v, capacity, records, used):
-    """Move the records of a vertex to ``used``, and tell it to their paths."""
+    """Move the records of a vertex to ``used``, and update the references in their paths."""
     first = records.first[v]
     for j in range(capacity):
         before, r = first + j, used + j
@@ -435,9 +441,9 @@ def _move_records(v, capacity, records, used):
 
 @njit
 def change_counts(key, steps_max, tails, counts, records, used, cut):
-    """Give the tails ``counts`` walks: begin a cut with those that go and those that come.
+    """Give the tails ``counts`` walks: begin a cut with the removed and the new walks.
 
-    ``used`` (int64, 2) has the records and cells in use, and is brought up to date. Returns the size of the cut.
+    ``used`` (int64, 2), the records and cells in use, is updated. Returns the size of the cut.
     """
     size = 0
     for i in range(len(tails)):
@@ -461,7 +467,7 @@ def change_counts(key, steps_max, tails, counts, records, used, cut):
 
 @njit
 def close_table_gaps(tables, slots, weights):
-    """Copy the slots of all tables end to end; ``tables.where`` follows. Returns where they end."""
+    """Copy the slots of all tables without gaps, and update ``tables.where``; return the end."""
     used = 0
     for v in range(len(tables.where)):
         begin, shape = tables.where[v] >> 16, tables.where[v] & 0xFFFF
@@ -477,7 +483,7 @@ def close_table_gaps(tables, slots, weights):
 
 @njit
 def close_list_gaps(lists, visits):
-    """Copy all lists, with the room they have, end to end; returns where they end."""
+    """Copy all lists, with their spare room, one after the other; return the end."""
     used = 0
     for v in range(len(lists.of)):
         begin = lists.of[v, BEGIN]
@@ -490,7 +496,7 @@ def close_list_gaps(lists, visits):
 
 @njit
 def moves_of(records, places, first, last, moves):
-    """Write how many steps the walks of the vertices first … last - 1 go, from ``places`` on."""
+    """Write the numbers of steps of the walks of the vertices first … last - 1, from ``places`` on."""
     for v in range(first, last):
         for j in range(records.counts[v]):
             moves[places[v] + j] = records.moves[records.first[v] + j]
@@ -498,7 +504,7 @@ def moves_of(records, places, first, last, moves):
 
 @njit
 def paths_of(records, number, places, begin, first, last, path):
-    """Write the paths of the walks of the vertices first … last - 1, end to end (from ``begin``).
+    """Write the paths of the walks of the vertices first … last - 1 without gaps (from ``begin``).
 
     ``number`` (int32) has the number of the vertex in each row.
     """
