@@ -1,4 +1,4 @@
-"""What structural diversity search is asked."""
+"""Parameters of structural diversity search."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal, get_args
@@ -7,14 +7,14 @@ from gpukit.errors import BadValue
 from gpukit.parameters.option import Option, Parameters
 
 Context = Literal["comp", "core", "truss"]
-"""What counts as a social context: components, cores or trusses of an ego-network."""
+"""The kind of social contexts: components, cores or trusses of an ego-network."""
 
 SMALLEST_K = {"comp": 1, "core": 1, "truss": 2}
 """Smallest meaningful k; a 2-truss needs an edge, a 1-core a neighbour, a 1-component a vertex."""
 MAX_K = 2**31 - 1
 
 USUAL_T = 100
-"""Length of an answer."""
+"""Default length of an answer."""
 Length = Annotated[
     int | None,
     Option(f"Number of vertices to find; {USUAL_T}, or n if smaller, by default.", metavar="T"),
@@ -23,24 +23,24 @@ Length = Annotated[
 
 @dataclass(frozen=True)
 class Params(Parameters):
-    """What decides the answer.
+    """Parameters that determine the answer.
 
     Attributes
     ----------
     model : str
-        What counts as a social context of v: in the graph that v's neighbours induce, a connected component with k or
-        more vertices (``comp``), one of the maximal subgraph of degrees >= k (``core``), or one of the maximal subgraph
-        whose edges lie in >= k - 2 of its triangles (``truss``; parts that share a vertex are one).
+        A social context of v is a connected component in the graph that v's neighbours induce. It is a component with k
+        or more vertices (``comp``), a component of the maximal subgraph of degrees >= k (``core``), or a component of
+        the maximal subgraph whose edges are each in >= k - 2 of its triangles (``truss``).
     k : int
         Threshold, at least 1 (``truss``: 2) and below 2**31.
 
     Raises
     ------
     UsageError
-        If one is out of range.
+        If a parameter is out of range.
     """
 
-    model: Annotated[Context, Option("What counts as a circle.")] = "truss"
+    model: Annotated[Context, Option("The kind of circles.")] = "truss"
     k: Annotated[int, Option("Threshold of the model.", metavar="K", workflow=True)] = 4
 
     def __post_init__(self) -> None:

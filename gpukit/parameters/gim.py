@@ -1,4 +1,4 @@
-"""What gIM is asked."""
+"""Parameters of gIM."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,12 +21,13 @@ Sentinels = Literal["auto", "off"]
 
 IMM_MIN_SETS = 200_000
 SENTINEL_MIN_SETS = 4096
-"""Where sets end at a sentinel they are cheap, and a certificate needs so few that chance would choose most seeds."""
+"""If sets end at a sentinel, they are cheap, and a certificate needs so few sets that chance would choose most
+seeds."""
 
 SamplerParameter = Annotated[Sampler, Option("Skip dead edges, or test every edge.", panel=ABLATIONS, workflow=True)]
 SetsParameter = Annotated[
     Sets,
-    Option("Leave out RR sets that are nothing but their root, which is known; or draw all of them.", panel=ABLATIONS),
+    Option("Count RR sets that hold only their root without drawing them; or draw all of them.", panel=ABLATIONS),
 ]
 
 
@@ -37,14 +38,15 @@ class Params(Parameters):
     Attributes
     ----------
     k : int or None
-        Seeds of each round, in [1, n], those of ``include`` among them; None with a budget.
+        Number of seeds of each round, in [1, n], including those of ``include``; None with a budget.
     epsilon : float
-        Accuracy, in [1e-6, 1). The guarantee aimed at is ρ - ε (ρ = 1 - 1/e, see :class:`gpukit.gim.problem.Problem`);
-        with ε >= ρ nothing is aimed at, and the run stops at the first size with whatever certificate that gives.
+        Accuracy, in [1e-6, 1). The target of the guarantee is ρ - ε (ρ = 1 - 1/e, see
+        :class:`gpukit.gim.problem.Problem`). With ε >= ρ there is no target, and the run stops at the first size with
+        the certificate that results.
     model : str
         ``ic`` (independent cascade) or ``lt`` (linear threshold).
     bound : str
-        ``opim`` or ``imm``: which sample sizes.
+        ``opim`` or ``imm``: the rule for the number of sets.
     sampler : str
         ``skip`` or ``scan`` (:func:`gpukit.worlds.reverse.prepare`).
     samples : str
@@ -52,28 +54,28 @@ class Params(Parameters):
     selection : str
         ``index``, or ``scan`` for one pass over all sets per seed (the paper's algorithm 7); the seeds are the same.
     sets : str
-        ``kept``: sets that are nothing but their root are known, not drawn, or ``plain``. They are always plain with
-        ``imm``, the sampler ``scan``, and several rounds.
+        ``kept``: sets that hold only their root are counted without being drawn; or ``plain``: all sets are drawn. Sets
+        are always plain with ``imm``, the sampler ``scan``, and several rounds.
     sentinels : str
-        ``auto``: where sets hold a good part of the graph, they end at a vertex that is chosen first
-        (:mod:`gpukit.gim.sentinel`), or ``off``.
+        ``auto``: if sets hold a large part of the graph, they end at a seed that was chosen beforehand
+        (:mod:`gpukit.gim.sentinel`); or ``off``.
     rounds : int
         Rounds T of multi-round influence maximisation, in [1, 255].
     optimism : float or None
-        With ``opim``: draw until the two-fold optimism of the choice and its standard deviation are together at most so
-        large a share of the spread (:mod:`gpukit.gim.twofold`), in (0, 1), and judge simple rules beside the choice;
-        None: the certificate alone, as published.
+        With ``opim``: draw until the two-fold optimism of the choice plus its standard deviation is at most this share
+        of the spread (:mod:`gpukit.gim.twofold`), in (0, 1), and also judge simple rules. None: only the certificate
+        decides, as published.
     max_members : int
-        With ``optimism``: stop before the sets to choose from have more members together; >= 1.
+        With ``optimism``: stop before the sets of the choice have more members in total; >= 1.
     min_sets : int or None
-        Fewest RR sets to draw, all collections together; >= 0. None: 0 with ``opim``, 200,000 with ``imm``, where more
-        than the guarantee needs make better seeds.
+        Fewest RR sets to draw, all collections together; >= 0. None: 0 with ``opim``; 200,000 with ``imm``, for which
+        more sets than the guarantee needs give better seeds.
     seed : int
         The user's seed, in [0, 2**64).
     include, exclude : sequence of int
-        Vertices that must be seeds (chosen first, in this order; one round only), and that cannot be.
+        Vertices that must be seeds (chosen first, in this order; one round only), and vertices that cannot be seeds.
     root_weights : int64 array, shape (n,), or None
-        What each vertex counts for (targeted influence maximisation), >= 0; None: one each.
+        Weight of each vertex (targeted influence maximisation), >= 0; None: 1 each.
     costs : int64 array, shape (n,), or None
         Cost of each vertex as a seed, in [1, 2**31 - 1]; None: 1. Only with a budget.
     budget : int or None
@@ -82,12 +84,12 @@ class Params(Parameters):
 
     k: Annotated[
         int | None,
-        Option("Number of seeds (of each round); or give a budget.", metavar="K", vertices=True, workflow=True),
+        Option("Number of seeds (in each round); or give a budget.", metavar="K", vertices=True, workflow=True),
     ] = None
     epsilon: Annotated[
         float,
         Option(
-            "Accuracy of the guarantee, {range}; mostly it is optimism that changes seeds.",
+            "Accuracy of the guarantee, {range}; usually optimism decides about the seeds instead.",
             metavar="E",
             ge=1e-6,
             lt=1,
@@ -96,27 +98,30 @@ class Params(Parameters):
         ),
     ] = 0.1
     model: ModelParameter = "ic"
-    bound: Annotated[Bound, Option("How many RR sets are enough: OPIM-C or IMM.", panel=EXPERT, workflow=True)] = "opim"
+    bound: Annotated[
+        Bound, Option("The rule for the number of RR sets: OPIM-C or IMM.", panel=EXPERT, workflow=True)
+    ] = "opim"
     sampler: SamplerParameter = "skip"
     samples: Annotated[
         Samples, Option("IMM: re-use the search phase's sets soundly, not, or as printed.", panel=ABLATIONS)
     ] = "grid"
     selection: Annotated[
         Selection,
-        Option("Choose seeds by an index, or by a scan of all sets a seed.", panel=ABLATIONS, decides=False),
+        Option("Choose seeds by an index, or by a scan of all sets per seed.", panel=ABLATIONS, decides=False),
     ] = "index"
     sets: SetsParameter = "kept"
     sentinels: Annotated[
         Sentinels,
         Option(
-            "Where RR sets are large, end them at a seed that is chosen first, and exchanged at last.", panel=ABLATIONS
+            "If RR sets are large, end them at a seed that is chosen first and may be exchanged at the end.",
+            panel=ABLATIONS,
         ),
     ] = "auto"
     rounds: Rounds = 1
     optimism: Annotated[
         float | None,
         Option(
-            "By what share noise may flatter the choice: less draws more sets, off no more.",
+            "Share by which noise may overrate the choice; less draws more sets; off: only the certificate counts.",
             metavar="E|off",
             none="off",
             gt=0,
@@ -146,14 +151,14 @@ class Params(Parameters):
     budget: int | None = None
 
     def __post_init__(self) -> None:
-        """Check what needs no graph; raises UsageError."""
+        """Check the conditions that need no graph; raises UsageError."""
         super().__post_init__()
         if self.rounds > 1 and (len(self.include) or self.budget is not None):
             raise UsageError("vertices to include and a budget are for one round of seeds; this has several")
 
     @property
     def fewest(self) -> int:
-        """RR sets to draw at least."""
+        """Least number of RR sets to draw."""
         if self.min_sets is not None:
             return self.min_sets
         return IMM_MIN_SETS if self.bound == "imm" else 0
@@ -165,7 +170,7 @@ class Params(Parameters):
 
 
 def check_limits(k: int | None, budget: object, costs: object) -> None:
-    """Check that seeds are limited by their number or by a budget, which can be known before a graph is read.
+    """Check that seeds are limited by their number or by a budget; this is possible before a graph is read.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What an import of edges is asked."""
+"""Parameters of an import of edges."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -22,7 +22,7 @@ Weights = Annotated[
 Transpose = Annotated[
     bool, Option("Keep the in-edges and the sampling tables too.", names="--transpose/--no-transpose")
 ]
-BothWays = Annotated[bool, Option("Each edge stands for both directions.")]
+BothWays = Annotated[bool, Option("Each listed edge is an edge in both directions.")]
 ScaleParameter = Annotated[
     Scale | None,
     Option(
@@ -35,18 +35,18 @@ ScaleParameter = Annotated[
 
 @dataclass(frozen=True)
 class Text(Parameters):
-    """What the user says of a file; None is found by looking.
+    """The user's options for a file; None means that the value is detected.
 
     Attributes
     ----------
     sep, header, columns, ids, format, comment, skip_bad, decimal, sheet, encoding, fold_case, strip
-        As :class:`gpukit.graph.read.edgelist.ReadOptions` has them, with ``sep`` for the separator.
+        As in :class:`gpukit.graph.read.edgelist.ReadOptions`, with ``sep`` for the separator.
     """
 
     sep: Annotated[
         str | None,
         Option(
-            "What stands between columns; found by looking by default.",
+            "The separator of columns; detected by default.",
             metavar="space|tab|comma|semicolon|C",
             workflow=True,
         ),
@@ -54,7 +54,7 @@ class Text(Parameters):
     header: Annotated[
         bool | None,
         Option(
-            "The first line names the columns; found by looking by default.",
+            "The first line names the columns; detected by default.",
             names="--header/--no-header",
             workflow=True,
         ),
@@ -67,26 +67,26 @@ class Text(Parameters):
     format: Annotated[
         str | None,
         Option(
-            "The format, of those that `gpukit graph import --format list` shows; found by looking by default.",
+            "The format, one of those that `gpukit graph import --format list` shows; detected by default.",
             command=False,
             workflow=True,
         ),
     ] = None
     comment: Annotated[
-        str | None, Option("What a comment begins with; # and % by default.", metavar="C|none", workflow=True)
+        str | None, Option("The character that starts a comment; # and % by default.", metavar="C|none", workflow=True)
     ] = None
     skip_bad: Annotated[
         int | None,
         Option(
-            "Skip up to N lines that are no edges, and say which; none by default.", metavar="N", ge=0, workflow=True
+            "Skip up to N lines that are no edges, and report them; none by default.", metavar="N", ge=0, workflow=True
         ),
     ] = None
     decimal: Annotated[
         Decimal | None,
-        Option("What the decimals of weights begin with; a point by default.", metavar=".|,", workflow=True),
+        Option("The decimal mark of weights; a point by default.", metavar=".|,", workflow=True),
     ] = None
     sheet: Annotated[
-        str | None, Option("The sheet of a workbook; its only one that holds something by default.", metavar="NAME")
+        str | None, Option("The sheet of a workbook; by default the only one with content.", metavar="NAME")
     ] = None
     encoding: Annotated[
         str | None, Option("The encoding of a text, as cp1252; UTF-8 by default.", metavar="NAME", workflow=True)
@@ -97,26 +97,26 @@ class Text(Parameters):
 
 @dataclass(frozen=True)
 class Import(Parameters):
-    """What is asked of edges.
+    """The parameters of an import.
 
     Attributes
     ----------
     undirected : bool or None
-        Whether each edge stands for both directions; None: as the file says, else not.
+        Whether each listed edge is an edge in both directions; None: as the file states, or else false.
     weights : str
         Edge probabilities: ``wc``, ``const:P``, ``trivalency``, ``uniform:LO:HI``, ``file`` or ``none``.
     parallel_edges : str or None
-        What becomes of parallel edges (:func:`gpukit.api.edges.parallel_of`).
+        The treatment of parallel edges (:func:`gpukit.api.edges.parallel_of`).
     scale : str or None
-        ``max`` or ``in-sum``: make probabilities of counts.
+        ``max``, ``in-sum`` or a number: how counts become probabilities.
     vertices : int or None
         The ids are 0 … N-1, also those without edges.
     dataset : str or None
-        The file is this one of the catalogue.
+        The file is this data set of the catalogue.
     transpose : bool
         Whether to keep the in-edges.
     text : Text
-        What the user says of the file.
+        The user's options for the file.
     """
 
     undirected: Annotated[
@@ -137,7 +137,7 @@ class Import(Parameters):
     scale: ScaleParameter = None
     vertices: Annotated[int | None, Option("The ids are 0 … N-1, also those without edges.", metavar="N", ge=1)] = None
     dataset: Annotated[
-        str | None, Option("The file is this one of `gpukit data list`; it says the rest.", metavar="NAME")
+        str | None, Option("The file is this data set of `gpukit data list`, which has its options.", metavar="NAME")
     ] = None
     transpose: Transpose = True
     text: Text = Text()

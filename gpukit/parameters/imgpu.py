@@ -1,4 +1,4 @@
-"""What IMGPU is asked."""
+"""Parameters of IMGPU."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -8,11 +8,11 @@ from gpukit.parameters.option import Option, Parameters, Seed
 from gpukit.wording import spelled
 
 USUAL_WORLDS = 20_000
-"""Worlds by which the work of a run is judged, and simulations of an estimate of its competitors."""
+"""Worlds by which the work of a run is estimated, and simulations per estimate of its competitors."""
 MAX_WORLDS = 1 << 17
-"""Most worlds of a choice that draws as many as it needs."""
+"""Most worlds, if no number is given."""
 ESTIMATE_FIRST = 1 << 47
-"""First world of the estimate; those of the choices lie below."""
+"""First world of the estimate; the worlds of the choices have lower ids."""
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,11 @@ class Params(Parameters):
     k : int
         Number of seeds, in [1, n].
     worlds : int or None
-        Live-edge worlds R, in [2, 2**31): of each choice, and of the estimate, whose standard error needs two. None:
-        as many as the two-fold optimism asks for (:mod:`gpukit.imgpu.optimism`).
+        Number R of live-edge worlds, in [2, 2**31): of each choice, and of the estimate, whose standard error needs
+        two. None: as many as the two-fold optimism requires (:mod:`gpukit.imgpu.optimism`).
     fresh : bool
-        Whether each choice draws worlds of its own, as in the paper (Algorithm 2), or all share the same (StaticGreedy,
-        Cheng et al., CIKM 2013).
+        Whether each choice draws new worlds, as in the paper (Algorithm 2), or all choices share the same
+        (StaticGreedy, Cheng et al., CIKM 2013).
     seed : int
         The user's seed, in [0, 2**64).
     """
@@ -50,7 +50,7 @@ class Params(Parameters):
     seed: Seed = 0
 
     def __post_init__(self) -> None:
-        """Check what needs no graph; raises UsageError."""
+        """Check the conditions that need no graph; raises UsageError."""
         super().__post_init__()
         worlds = self.worlds or MAX_WORLDS
         if self.fresh and self.k * worlds > ESTIMATE_FIRST:

@@ -1,4 +1,4 @@
-"""What kPAR is asked."""
+"""Parameters of kPAR."""
 
 from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
@@ -9,27 +9,27 @@ from gpukit.parameters.option import Option, Parameters, declared, parameter
 Depth = Literal["refined", "auto", "end", "exact"]
 """How far a query goes."""
 Stop = Literal["refined", "auto"]
-"""Of these depths those that a server, and the answers of all vertices, may have."""
+"""The depths that a server, and the answers of all vertices, support."""
 
 DepthParameter = Annotated[
     Depth | None,
     Option(
-        "refined, the default with an index: once the guarantee holds look twice at the vertices around the end of "
-        "the answer, and say which places are certain; auto: without that look; end: halve the error; exact: the true "
-        "k best, and ties, by the power method.",
+        "auto: stop when the guarantee holds; refined, the default with an index: then examine the vertices near the "
+        "end of the answer again, and report which places are certain; end: halve the error; exact: the true k best, "
+        "and ties, by the power method.",
     ),
 ]
 StopParameter = Annotated[
     Stop,
-    Option("Look twice at the vertices around the end of an answer, or stop when the guarantee holds (auto)."),
+    Option("Examine the vertices near the end of an answer again, or stop when the guarantee holds (auto)."),
 ]
 
 CONTEXT = Context(prec=40)
 
 USUAL_K = 100
-"""Length of an answer."""
+"""Default length of an answer."""
 Length = Annotated[int | None, Option(f"Length of an answer; {USUAL_K}, or n if smaller, by default.", metavar="K")]
-Memory = Annotated[int | None, Option("Room for the walks; above it queries draw them again.", metavar="MIB", ge=0)]
+Memory = Annotated[int | None, Option("Memory for the walks; above it queries draw them again.", metavar="MIB", ge=0)]
 MEMORY = parameter("memory", Memory, None)
 DEPTH = parameter("depth", Annotated[Depth, Option()], "refined")
 STOP = parameter("depth", StopParameter, "refined")
@@ -40,7 +40,7 @@ TOPPPR_PRECISION = 0.99
 
 @dataclass(frozen=True)
 class Params(Parameters):
-    """What decides index and answers.
+    """Parameters that determine index and answers.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Params(Parameters):
     epsilon : float
         Relative error in (0, 0.5] of Definition 1.
     weighted : bool
-        Whether a walk takes an edge in proportion to its weight, which the graph holds as its probability.
+        Whether a walk chooses edges in proportion to their weights, which the graph stores as probabilities.
 
     Raises
     ------
@@ -68,16 +68,17 @@ class Params(Parameters):
         Option("Relative error, {range}.", metavar="E", gt=0, le=0.5, because=": the bounds need it", workflow=True),
     ] = 0.5
     weighted: Annotated[
-        bool, Option("Take edges in proportion to their weights (`graph import --weights file`).", workflow=True)
+        bool,
+        Option("Walks choose edges in proportion to their weights (`graph import --weights file`).", workflow=True),
     ] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 < self.one_minus_alpha < 1 << 32:  # so near to an end of the range
+        if not 0 < self.one_minus_alpha < 1 << 32:  # too close to an end of the range
             raise declared(Params)["alpha"].refused(self.alpha)
 
     @property
     def one_minus_alpha(self) -> int:
-        """Probability of going on, in units of 2**-32."""
+        """Probability to continue, in units of 2**-32."""
         with localcontext(CONTEXT):
             return int(((1 - Decimal(repr(self.alpha))) * 2**32).to_integral_value())

@@ -1,4 +1,4 @@
-"""What MERIT is asked."""
+"""Parameters of MERIT."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -14,13 +14,13 @@ Certificate = Literal["fresh", "paper"]
 Residual = Literal["renormalised", "raw"]
 
 USUAL_BATCH = 16
-"""Most seeds of a round, where nobody names a batch."""
+"""Most seeds of a round, if no batch is given."""
 
 Eta = Annotated[int, Option("Vertices to activate.", metavar="N", vertices=True)]
 Batch = Annotated[
     int | None,
     Option(
-        "Seeds of a round at most; an eighth of what would reach η, 1 to 16, by default.",
+        "Most seeds of a round; by default an eighth of the seeds that would reach η, 1 to 16.",
         metavar="B",
         short="-b",
         vertices=True,
@@ -38,25 +38,24 @@ class Params(Parameters):
     eta : int
         Vertices to activate, in [1, n].
     batch : int or None
-        Seeds of a round at most, in [1, n]; None: 1 to 16, by
-        what these are expected to reach (:mod:`gpukit.merit.batch`).
+        Most seeds of a round, in [1, n]; None: 1 to 16, from their expected spread (:mod:`gpukit.merit.batch`).
     model : str
         ``ic`` (independent cascade) or ``lt`` (linear threshold).
     epsilon : float
         Accuracy of each round's choice, in [1e-6, 1).
     update : str
-        What happens to the sets when the graph shrinks: ``coupled`` keeps their coins (unbiased, the default),
-        ``paper`` as printed (biased), ``regenerate`` draws all of them again.
+        How the sets follow the shrinking graph: ``coupled`` keeps their coins (unbiased, the default), ``paper``
+        updates as printed (biased), ``regenerate`` draws all of them again.
     ids : str
         ``kept``: the sets keep their ids from round to round; ``fresh``: new ids every round (with ``regenerate``).
     certificate : str
-        ``fresh`` certifies a batch on a second collection, of which no choice has learnt anything; ``paper`` on the
-        sets it was chosen from.
+        ``fresh`` certifies a batch on a second collection, on which no choice depends; ``paper`` on the sets from which
+        the batch was chosen.
     lt_residual : str or None
-        Under LT, ``renormalised`` (what follows from observing who is not active, and the default) or ``raw`` (as
+        Under LT, ``renormalised`` (conditioned on the vertices that are not active; the default) or ``raw`` (as
         printed).
     costs : gpukit.merit.Costs or None
-        What seeds cost; None: 0.01 + 0.01 · d_out.
+        Costs of seeds; None: 0.01 + 0.01 · d_out.
     seed : int
         The user's seed, in [0, 2**64).
     """
@@ -81,12 +80,12 @@ class Params(Parameters):
     ids: Annotated[Ids, Option(command=False)] = "kept"
     certificate: Annotated[
         Certificate,
-        Option("Certify a batch on sets no choice depends on, or on those it was chosen from.", panel=ABLATIONS),
+        Option("Certify a batch on sets on which no choice depends, or on those it was chosen from.", panel=ABLATIONS),
     ] = "fresh"
     lt_residual: Annotated[
         Residual | None,
         Option(
-            "Under linear threshold, weights of who is left: renormalised (the default), or as they are.",
+            "Under linear threshold, weights of the remaining vertices: renormalised (the default), or unchanged.",
             panel=ABLATIONS,
         ),
     ] = None
@@ -94,7 +93,7 @@ class Params(Parameters):
     seed: Seed = 0
 
     def __post_init__(self) -> None:
-        """Check what needs no graph; raises UsageError."""
+        """Check the conditions that need no graph; raises UsageError."""
         super().__post_init__()
         if self.ids == "fresh" and self.update != "regenerate":
             raise UsageError(f"fresh ids go with update regenerate, not with {self.update}; leave one of them out")
@@ -106,9 +105,9 @@ class Params(Parameters):
 
     @property
     def size(self) -> int:
-        """Seeds of a round at most; where nobody named a batch, the most that can become one."""
+        """Most seeds of a round; if no batch is given, the largest possible default."""
         return USUAL_BATCH if self.batch is None else self.batch
 
     def record(self) -> dict[str, Any]:
-        """Return what artifacts record of it."""
+        """Return the entries that artifacts record."""
         return super().record() | {"lt_residual": self.lt_residual or "renormalised"}

@@ -18,30 +18,30 @@ from gpukit.wording import spelled
 _CHECKS = {int: whole, float: number, bool: flag, str: text}
 
 ABLATIONS = "Ablations"
-"""Section of the help for what rebuilds a variant of a paper; only commands of papers show it."""
+"""Section of the help for variants of a paper; only commands of papers show it."""
 
 EXPERT = "Expert options"
-"""Section of the help for what few need."""
+"""Section of the help for options that few users need."""
 
 
 @dataclass(frozen=True)
 class Option:
-    """What is known of a parameter beside its name, its type and its default.
+    """The declaration of a parameter, besides its name, type and default.
 
     Attributes
     ----------
     help : str
-        What it is for; ``{range}`` stands for its range.
+        Its purpose; ``{range}`` is replaced by its range.
     metavar : str or None
-        What stands for a value in the help.
+        The placeholder of its value in the help.
     names : str
-        How commands call it, where not by its name: ``--fresh/--fixed``.
+        The name of its option, if it differs from the parameter's name: ``--fresh/--fixed``.
     short : str
-        A further name of one letter, with its dash; names of one letter have one by themselves.
+        A further name of one letter, with its dash; parameters with names of one letter get it automatically.
     ge, gt, le, lt : number or None
         Its range: at least, above, at most, below.
     vertices : bool
-        Whether it is a number of vertices, from 1 to that of the graph (:func:`check_fit`).
+        Whether it is a number of vertices, from 1 to the number of vertices of the graph (:func:`check_fit`).
     because : str
         Why no other values are allowed.
     none : str
@@ -49,9 +49,9 @@ class Option:
     panel : str or None
         The section of the help that shows it.
     workflow : bool
-        Whether the configuration of the workflow has it, too.
+        Whether the configuration of the workflow also has it.
     decides : bool
-        Whether it decides the answer, so that artifacts record it.
+        Whether the answer depends on it, so that artifacts record it.
     command : bool
         Whether commands have it as an option of this name.
     """
@@ -73,7 +73,7 @@ class Option:
     command: bool = True
 
     def holds(self, value: float) -> bool:
-        """Say whether a number is in the range."""
+        """Return whether a number is in the range."""
         return (
             (self.ge is None or value >= self.ge)
             and (self.gt is None or value > self.gt)
@@ -103,18 +103,18 @@ class Parameter(NamedTuple):
 
     @property
     def help(self) -> str:
-        """What the help says of it."""
+        """Its text in the help."""
         return self.option.help.replace("{range}", self.range) if "{range}" in self.option.help else self.option.help
 
     def checked(self, value: Any) -> Any:
-        """Return a value as Python has it.
+        """Return a value with the type of the parameter.
 
         Raises
         ------
         WrongType
-            If it is of another type.
+            If the value has another type.
         UsageError
-            If it is no choice, or out of range.
+            If the value is not one of the choices, or out of range.
         """
         if value is None and self.optional:
             return None
@@ -129,7 +129,7 @@ class Parameter(NamedTuple):
         return value
 
     def refused(self, value: Any) -> BadValue:
-        """Return the error of a value out of range."""
+        """Return the error for a value out of range."""
         if self.kind is float:
             allowed = f"it must lie {self.range}"
         else:
@@ -137,7 +137,7 @@ class Parameter(NamedTuple):
         return BadValue(self.name, value, allowed + self.option.because)
 
     def of_word(self, word: Any) -> Any:
-        """Return what a word of the command line stands for, where one stands for None."""
+        """Return the value of a word of the command line, for a parameter with a word for None."""
         if not self.option.none or not isinstance(word, str):
             return word
         try:
@@ -148,15 +148,15 @@ class Parameter(NamedTuple):
 
 
 class Parameters:
-    """What a system is asked: a frozen dataclass of parameters, which its constructor checks."""
+    """The parameters of a system: a frozen dataclass, whose constructor checks them."""
 
     def __post_init__(self) -> None:
-        """Check every parameter for itself; raises UsageError."""
+        """Check every parameter separately; raises UsageError."""
         for name, one in declared(type(self)).items():
             object.__setattr__(self, name, one.checked(getattr(self, name)))
 
     def record(self) -> dict[str, Any]:
-        """Return what artifacts record of it: all parameters that decide the answer."""
+        """Return the entries that artifacts record: all parameters on which the answer depends."""
         return {name: getattr(self, name) for name, one in declared(type(self)).items() if one.option.decides}
 
     def check_fit(self, n: int) -> None:
@@ -170,7 +170,7 @@ _known: dict[Any, dict[str, Parameter]] = {}
 
 
 def declared(kind: Any) -> dict[str, Parameter]:
-    """Return the parameters of a class in the order of its fields; fields without an option are none."""
+    """Return the parameters of a class in the order of its fields; fields without an option are left out."""
     if kind not in _known:
         found = [one for one in fields(kind) if declares(one.type)]
         _known[kind] = {one.name: parameter(one.name, one.type, one.default) for one in found}
@@ -178,7 +178,7 @@ def declared(kind: Any) -> dict[str, Parameter]:
 
 
 def declares(annotation: Any) -> bool:
-    """Say whether an annotation declares a parameter."""
+    """Return whether an annotation declares a parameter."""
     return get_origin(annotation) is Annotated and isinstance(get_args(annotation)[1], Option)
 
 
@@ -198,12 +198,12 @@ def check_fit(name: str, value: int, n: int, what: str = "the number of vertices
 
 
 def length_of(name: str, given: int | None, usual: int, n: int, what: str = "the number of vertices") -> int:
-    """Return how many of n vertices are asked for: as many as are given, else the usual number, or n if that is less.
+    """Return the requested number of n vertices; by default the usual number, or n if that is less.
 
     Raises
     ------
     UsageError
-        If it is not in [1, n].
+        If the number is not in [1, n].
     InputError
         If there are no vertices.
     """
@@ -213,7 +213,7 @@ def length_of(name: str, given: int | None, usual: int, n: int, what: str = "the
 
 
 def _power(value: float) -> str:
-    """Return a bound as people write it: ``2^31 - 1``."""
+    """Return a bound in readable form: ``2^31 - 1``."""
     power = int(value) + 1
     return f"2^{power.bit_length() - 1} - 1" if power >= 2**16 and power & (power - 1) == 0 else f"{value}"
 

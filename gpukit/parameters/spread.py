@@ -1,4 +1,4 @@
-"""What the spread of influence is, for all systems that maximise it."""
+"""Parameters of the spread of influence, for all systems that maximise it."""
 
 from typing import Annotated, Literal
 

@@ -1,7 +1,9 @@
-"""What a program gives: one check for each kind of value, in one line that says the argument and what was found.
+"""Checks of arguments of Python functions: one per kind of value.
 
-Numbers may be those of NumPy, also as arrays without axes; they come back as Python's, which artifacts hold. Ranges and
-choices are checked where they are known.
+An error names the argument and the value in one line.
+
+Numbers may be NumPy numbers, also as arrays without axes; they are returned as Python numbers, which artifacts store.
+Ranges and choices are checked by their owners.
 """
 
 from collections.abc import Callable
@@ -43,17 +45,17 @@ def text(name: str, value: Any) -> str:
 
 
 def optional(check: Callable[[str, Any], Given], name: str, value: Any) -> Given | None:
-    """Return what a check returns, or None where nothing was given."""
+    """Return the result of a check, or None if no value was given."""
     return None if value is None else check(name, value)
 
 
 def is_number(value: Any) -> bool:
-    """Say whether a value is a number, exact or not; a truth value is none."""
+    """Return whether a value is a number, exact or not; a truth value is no number."""
     return _kind(value) in ("i", "u", "f") or (isinstance(value, Real | Decimal) and not isinstance(value, bool))
 
 
 def unfit(name: str, value: Any, needed: str) -> WrongType:
-    """Return the error of a value of a wrong type."""
+    """Return the error for a value of a wrong type."""
     return WrongType(f"{name} is {str(value)[:40]!r}, {type_of(value)}; {needed} is needed")
 
 
@@ -64,7 +66,7 @@ def type_of(value: Any) -> str:
 
 
 def _kind(value: Any) -> str:
-    """Return the kind of a single value as NumPy names it (``b``, ``i``, ``u``, ``f``); nothing for other things."""
+    """Return NumPy's kind of a single value (``b``, ``i``, ``u``, ``f``); an empty text for other objects."""
     for kind, python in (("b", bool), ("i", int), ("f", float)):
         if isinstance(value, python):
             return kind

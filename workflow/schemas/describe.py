@@ -142,13 +142,13 @@ class Gim(Section):
         default=None, description="Vertices that cannot be seeds: ids, or a file of them, one a line."
     )
     targets: str | None = Field(
-        default=None, description="File of lines `id weight`: what a vertex counts for; 0 if not named."
+        default=None, description="File of lines `id weight`: weights of vertices; 0 if not named."
     )
     costs: str | None = Field(
         default=None, description="File of lines `id cost` of seeds; 1 if not named. Only with a budget."
     )
     budget: Annotated[float, Field(gt=0)] | None = Field(
-        default=None, description="What the seeds may cost together, instead of `k`."
+        default=None, description="Most that the seeds may cost together; replaces `k`."
     )
 
 
