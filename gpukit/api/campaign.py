@@ -60,7 +60,7 @@ class WorldCampaign:
 
     @property
     def seeds(self) -> list[Label]:
-        """All seeds in order of choice, those of a batch that is not observed yet among them."""
+        """All seeds in order of choice, including those of a batch that is not observed yet."""
         return [vertex for one in self.rounds for vertex in one["batch"]]
 
     @property
@@ -252,7 +252,7 @@ class Campaign(Content):
 
     @property
     def seeds(self) -> list[Label]:
-        """All seeds of the first campaign in order of choice, those of a batch that is not observed yet among them."""
+        """All seeds of the first campaign in order of choice, including those of a batch that is not observed yet."""
         return self._first.seeds
 
     @property

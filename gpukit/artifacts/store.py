@@ -35,7 +35,7 @@ MEANING = 4 << 20
 """Up to this many bytes of arrays, every reading also checks the meaning of the numbers (milliseconds)."""
 
 TREE_FROM, PIECE = 64 << 20, 4 << 20
-"""Least bytes of an array with a tree sum, and bytes of the pieces of the sum."""
+"""Least bytes of an array with a tree sum (the digest of the digests of its pieces), and bytes of a piece."""
 
 _PACKED = 1032
 """Most bytes that one compressed byte can expand to: the limit of deflate. LZ4, which gpukit writes, stays below

@@ -206,7 +206,7 @@ def fill_rows(size, count, degree, edges):
 
 @njit
 def _peel_core(size, least, degree, edges, queue):
-    """Remove vertices of degree < least until none is left; return how many. Degrees count living neighbours."""
+    """Remove vertices of degree < least until none is left; return the number of removed vertices."""
     gone = 0
     for i in range(size):
         if degree[i] < least:

@@ -52,7 +52,7 @@ class ServeOptions:
 def serve(run: Run, graph_file: GraphArgument, index_file: IndexOption, asked: ServeOptions) -> None:
     """Answer queries over HTTP, as JSON or Arrow, until Ctrl-C or SIGTERM; by default only for this machine.
 
-    POST /v1/topk with {"k": 10, "sources": [42, {"7": 3, "9": 1}]}, and "among": [5, 8] for the best of these alone;
+    POST /v1/topk with {"k": 10, "sources": [42, {"7": 3, "9": 1}]}, and "among": [5, 8] to rank only these vertices;
     GET /health; GET /metrics.
     """
     _check_libraries()

@@ -66,7 +66,7 @@ class Ready(ABC):
         self, sources: Sources, k: int, *, to_end: bool = False, refine: bool = False, among: np.ndarray | None = None,
         progress: Callable[[int, int], None] | None = None, threads: int = 1, shape: Any = None,
     ) -> Result:  # fmt: skip
-        """Answer a batch of queries (:func:`query`); on a GPU ``shape`` replaces ``threads``, and None is its own."""
+        """Answer a batch of queries (:func:`query`); on a GPU ``shape`` (None: default) replaces ``threads``."""
         with self.on_device():
             steps, arrays = self.schedule(k, to_end)
             request = Request._make((k, *arrays, float(self.constants.delta_min), self.index.params.epsilon))
