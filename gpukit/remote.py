@@ -1,8 +1,8 @@
-"""Files at addresses, ``s3://``, ``gs://`` and ``https://``, by fsspec (the extra ``cloud``).
+"""Read and write files at ``s3://``, ``gs://`` and ``https://`` addresses by fsspec (the extra ``cloud``).
 
-What is read is first copied to this machine, into a cache: under a name made of the address and of the version that the
-server names. So a second run, or the next step of a workflow, copies nothing, and no contents are taken for those of
-another version. What is written is finished on this machine and sent as a whole.
+A file is first copied to a cache on this machine. The name of the copy is a digest of the address, the size, and the
+version that the server reports. So a second run, or the next step of a workflow, copies nothing, and a copy of an old
+version is never used for a new one. An output is first written completely on this machine, then sent.
 """
 
 import logging
@@ -18,11 +18,11 @@ from gpukit.errors import InputError, UsageError
 _log = logging.getLogger("gpukit")
 _ADDRESS = re.compile("(s3|gs|https?):/+(?=[^/])")
 _VERSIONS = ("ETag", "etag", "md5Hash", "LastModified", "mtime")
-"""Entries of a description that change with the contents; stores have one or another."""
+"""Entries of a file's description that change with its contents; each kind of store has at least one of them."""
 
 
 def address_of(path: str | os.PathLike[str]) -> str | None:
-    """Return the address that a path is, with both slashes, of which Path leaves one; None for a file."""
+    """Return a path as an address, with the second slash that Path removes; None if it is the path of a file."""
     text = os.fspath(path)
     if not isinstance(text, str) or _ADDRESS.match(text) is None or os.path.lexists(text):
         return None
@@ -30,24 +30,24 @@ def address_of(path: str | os.PathLike[str]) -> str | None:
 
 
 def hint(address: str) -> str:
-    """Return what to do about an address where nothing reads it."""
+    """Return advice for an address that cannot be read here."""
     fetched = f"fetch it first, as by curl -LO {address}, or " if address.startswith("http") else ""
     return f"{fetched}install gpukit[cloud]"
 
 
 def copied(address: str, cache: Path | None) -> Path | None:
-    """Return a copy on this machine of what is at an address; None without the extra.
+    """Copy the file at an address to this machine and return the path of the copy; None without the extra.
 
     Parameters
     ----------
     address : str
     cache : path or None
-        Folder of copies; None if there is no place for them.
+        The folder of all copies; None if there is none.
 
     Raises
     ------
     InputError
-        If it cannot be read, or there is no place for the copy.
+        If the address cannot be read, or there is no folder for the copy.
     """
     import hashlib
     import shutil
@@ -86,7 +86,7 @@ def sent(path: str | os.PathLike[str], present: bool = False) -> Iterator[str | 
     Raises
     ------
     InputError
-        If the extra is missing, the address takes no files, or the store refuses it.
+        If the extra is missing, the address does not accept files, or the store refuses the file.
     """
     if (address := address_of(path)) is None:
         yield path
@@ -125,7 +125,7 @@ def _system(address: str) -> Any:
 
 @contextmanager
 def _in_one_line(what: str) -> Iterator[None]:
-    """Make one line of any error: each store has its own kinds."""
+    """Turn any error into an InputError of one line, because each store raises errors of its own."""
     try:
         yield
     except InputError:

@@ -92,7 +92,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def reaches_as_many(spread: float, stderr: float, other: float, other_stderr: float) -> bool:
-    """Return whether two spreads differ by no more than two standard errors of their difference."""
+    """Return whether two spreads differ by at most two standard errors of their difference."""
     return abs(spread - other) <= 2 * math.hypot(stderr, other_stderr)
 
 

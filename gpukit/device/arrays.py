@@ -199,7 +199,7 @@ def copy(target: Any, source: Any) -> None:
 
 
 def limit_memory(size: int | None, gpus: Sequence[int]) -> None:
-    """Limit the memory to take of each of these GPUs to ``size`` bytes from now on; None: as much as is free."""
+    """Limit the memory that is used on each of these GPUs to ``size`` bytes from now on; None: no limit."""
     gpu_limit[:] = [] if size is None else [size]
     if xp is np:
         return

@@ -1,7 +1,7 @@
-"""Compile kernels ahead and write archives of them, for GPUs that need not be here; the only user of the compiler.
+"""Compile kernels in advance and write archives of them; no GPU is needed. No other module uses the compiler.
 
     python -m gpukit.device.build                                         # all architectures, into gpukit/kernels
-    python -m gpukit.device.build --architecture sm_90 --only kpar        # one, and only modules named so
+    python -m gpukit.device.build --architecture sm_90 --only kpar        # one, only modules with this in their names
 
 An archive that fits the sources stays unchanged. The program needs the extra ``build-kernels``. Each module is compiled
 in its own process, in the same order and with the same hash seed, so the same sources and compilers give the same

@@ -1,6 +1,6 @@
 """The number of mRR sets of a round and the test of its batch, equal on every machine.
 
-Source: MERIT, algorithm 1, with the square that the printed version lost. A round has n inactive vertices, and η of
+Source: MERIT, algorithm 1, with the square that is missing in print. A round has n inactive vertices, and η of
 them remain to be activated. It chooses a batch of b seeds by greedy coverage per cost. Decisions use decimal numbers.
 """
 

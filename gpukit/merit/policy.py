@@ -174,7 +174,7 @@ class Policy:
         for one in self._collections:
             one.kill(activated, weakened)
         if not replay and self.params.update != "regenerate" and self.residual.eta > self.params.size:
-            # Most rounds begin with as many sets as the last one, so their update starts now, before the round is
+            # Most rounds begin with as many sets as the previous one, so their update starts now, before the round is
             # planned.
             with self.timer.phase("update"):
                 self._sets.begin(last.sets)

@@ -1,4 +1,4 @@
-"""A second estimate for positions that the first one leaves open, and the test which are certain, on the CPU.
+"""Second estimates near rank k, and the test that finds the certain positions of an answer, on the CPU.
 
 A query stops when Definition 1 holds. Its bounds are then a few percent wide. Vertices that are closer to each other
 than that may be on the wrong side of rank k. These are *contenders*. For a contender t, one backward push replaces the
@@ -65,7 +65,7 @@ def make_in_edges(graph: Graph, arrivals: np.ndarray) -> InEdges:
 
 @njit
 def prices(begin, tails, arrivals):
-    """Return what a backward push from each vertex costs (int64): in-edges, and walks that end at their tails."""
+    """Return the cost of a backward push from each vertex (int64): in-edges, and walks that end at their tails."""
     found = np.empty(len(begin) - 1, np.int64)
     for v in range(len(found)):
         ends = int64(0)
@@ -96,7 +96,7 @@ def ended_at(w, reached, walks, ws):
 
 @njit
 def prefetch(first, last, walks, in_edges, ws):
-    """Load what :func:`ended_at` reads first for some tails; these loads do not wait for each other.
+    """Load the entries that :func:`ended_at` reads first, for some tails; these loads do not wait for each other.
 
     The values written to ``spare_ids`` and ``spare_keys`` are not used; the writes keep the compiler from removing the
     loads.
