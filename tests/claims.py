@@ -1,4 +1,4 @@
-"""Sentences of documents with figures of the recorded rows: what the tests of the papers' pages share."""
+"""Comparison of figures in sentences of documents with recorded rows; shared by the tests of the papers' pages."""
 
 from records import RESULTS, ROOT, one, record
 

@@ -89,7 +89,7 @@ class Params(Parameters):
     epsilon: Annotated[
         float,
         Option(
-            "Accuracy of the guarantee, {range}; usually optimism decides about the seeds instead.",
+            "Accuracy of the guarantee, {range}; optimism mostly decides the seeds.",
             metavar="E",
             ge=1e-6,
             lt=1,
@@ -121,7 +121,7 @@ class Params(Parameters):
     optimism: Annotated[
         float | None,
         Option(
-            "Share by which noise may overrate the choice; less draws more sets; off: only the certificate counts.",
+            "Share by which noise may overrate the choice; less draws more sets; off: no limit.",
             metavar="E|off",
             none="off",
             gt=0,

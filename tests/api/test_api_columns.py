@@ -1,4 +1,4 @@
-"""Columns and tables of other libraries, by whatever they offer to be read by, and what of them is refused."""
+"""Columns and tables of other libraries, read by each interface that they offer; and columns that are refused."""
 
 import array
 from collections import deque
@@ -20,7 +20,7 @@ NAMES = (["a", "b", "c"], ["b", "c", "d"])
 
 
 class Only:
-    """What has nothing but one method of another object, as libraries hand on what they hold."""
+    """An object with only one method of another object, like the wrappers of libraries."""
 
     def __init__(self, name: str, hidden: Any) -> None:
         self.hidden, self.name = hidden, name
@@ -125,7 +125,7 @@ def test_columns_of_names() -> None:
 
 
 def test_large_ids_of_several_types_keep_every_digit() -> None:
-    """NumPy has no whole number type for both int64 and uint64: their array would be one of floats."""
+    """NumPy has no integer type for both int64 and uint64, so their common array would hold floats."""
     ids = [2**60 + 1, 2**60 + 3]
     made = gk.from_edges(np.array(ids[:1], np.uint64), np.array(ids[1:], np.int64))
     assert made.vertices == gk.from_edges([np.uint64(ids[0])], ids[1:]).vertices == ids

@@ -1,4 +1,4 @@
-"""The Python API gives what the commands give: the same artifacts, to the byte."""
+"""The Python API and the commands give the same artifacts, byte for byte."""
 
 import inspect
 from pathlib import Path
@@ -34,7 +34,7 @@ def command(folder: Path, line: str) -> None:
 
 
 def same_file(folder: Path, answer: gk.Graph | gk.Seeds, line: str) -> None:
-    """Compare what an answer saves with what a command writes."""
+    """Compare the file of a saved answer with the file of a command."""
     command(folder, f"{line} --out command.h5 --force")
     answer.save(folder / "api.h5", force=True)
     assert (folder / "api.h5").read_bytes() == (folder / "command.h5").read_bytes()
@@ -365,7 +365,7 @@ def test_costs_and_replay(folder: Path, graph: gk.Graph) -> None:
 
 
 def test_a_real_campaign_in_three_rounds(folder: Path, graph: gk.Graph) -> None:
-    """Each round is saved, compared with what the commands leave, and loaded again."""
+    """Each round is saved, compared with the file of the commands, and loaded again."""
     state = folder / f"campaign-{name_of(graph)}"
     there = folder / "state.h5"
     campaign = gk.Campaign(graph, eta=12, batch=2, seed=1)

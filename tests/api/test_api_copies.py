@@ -57,7 +57,7 @@ def test_an_opened_index_is_opened_again(copied: Callable[[Any], Any], tmp_path:
         state = len(pickle.dumps(index))
         with copied(index) as again:
             assert again == index and again.top_k(1) == index.top_k(1) and again.graph == PATH
-    assert state < 1000  # the names of files, and not what is in them
+    assert state < 1000  # the names of the files, not their contents
 
 
 @pytest.mark.parametrize("chosen", [False, True])

@@ -29,7 +29,7 @@ def test_every_name_has_an_example() -> None:
 
 
 def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every example on the page runs, in order, beside the file that it shows."""
+    """Every example on the page runs, in order, in a folder with the file that the page shows."""
     text = PAGE.read_text()
     (shown,) = re.findall(r"^```\n(from,to.*?)^```", text, re.DOTALL | re.MULTILINE)
     (tmp_path / "friends.csv").write_text(shown)

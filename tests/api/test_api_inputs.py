@@ -1,4 +1,4 @@
-"""What the Python API takes, what it says of wrong types and values, and how it behaves as a library."""
+"""Inputs of the Python API, its messages about wrong types and values, and its behaviour as a library."""
 
 import dataclasses
 import os
@@ -432,7 +432,7 @@ def test_an_interrupt_ends_a_call_and_leaves_the_rest_usable() -> None:
 
 
 def test_types(tmp_path: Path) -> None:
-    """``mypy --strict`` accepts what people write, and refuses what is wrong."""
+    """``mypy --strict`` accepts typical programs, and refuses wrong ones."""
     uses = ROOT / "tests" / "typing" / "uses.py"
     check = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent"]
     done = subprocess.run([*check, str(uses)], cwd=ROOT, capture_output=True, text=True)

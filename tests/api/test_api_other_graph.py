@@ -1,4 +1,4 @@
-"""What was made on another graph is refused, with the digests of both, wherever a graph comes with it."""
+"""Files made on another graph are refused, with the digests of both graphs, wherever a graph is given with them."""
 
 import re
 from collections.abc import Callable

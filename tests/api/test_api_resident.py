@@ -130,7 +130,7 @@ def test_wrong_files_are_told(tmp_path):
 
 
 class Slow:
-    """Stands for a GPU that was prepared: it takes the queries of several callers at once."""
+    """Replaces a prepared GPU: it answers the queries of several callers together."""
 
     class constants:  # noqa: N801
         n = 100

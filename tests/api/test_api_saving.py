@@ -1,4 +1,4 @@
-"""Files that answers are saved to, and what these replace."""
+"""Saving of answers to files, and the files that they replace."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What messages call options: arguments in Python, options on the command line."""
+"""Names of options in messages: arguments in Python, options on the command line."""
 
 import ast
 import logging

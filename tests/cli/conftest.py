@@ -1,6 +1,6 @@
-"""Running commands in the process of the test.
+"""Run commands in the process of the test.
 
-A module's ``GROUP`` holds the first words of all its commands. A first word ``papers`` stands before these.
+A module's ``GROUP`` holds the first words of all its commands. A first word ``papers`` may precede them.
 """
 
 import json

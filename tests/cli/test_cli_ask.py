@@ -1,4 +1,4 @@
-"""``gpukit ask``: four commands and a page; each answer is that of the command, and what is current is kept."""
+"""``gpukit ask``: four commands and a page; each answer equals that of the command, and current files are kept."""
 
 import json
 import re

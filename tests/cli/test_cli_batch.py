@@ -1,4 +1,5 @@
-"""``gpukit batch``: what its commands write is what they write alone; the first that fails ends it, with its code."""
+"""``gpukit batch``: its commands write the same files as alone; the first failing command ends it, with its exit
+code."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""``gpukit papers bench``: what its records hold, that they survive an interruption, and their comparison."""
+"""``gpukit papers bench``: the contents of its records, interruptions, and the comparison of records."""
 
 import json
 import shutil
@@ -45,7 +45,7 @@ FIGURES = {"gim": 1, "gim-quality": 16, "imgpu": 8, "kpar": 13, "kpar-quality": 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Two graphs in a folder below the current one; a small copy stands for the bandwidth."""
+    """Two graphs in a folder below the current one; a small copy measures the bandwidth."""
     (tmp_path / "graphs").mkdir()
     for key, name in enumerate("GH"):
         u, v = np.random.default_rng(key).integers(0, 40, (2, 160))
@@ -56,7 +56,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def slower(path, times):
-    """Multiply every time of a record file, and raise what its answers violate, or lower what they reach."""
+    """Multiply every time of a record file, and raise the violations of its answers, or lower their spread."""
 
     def scaled(value, key=""):
         if isinstance(value, dict):

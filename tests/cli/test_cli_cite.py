@@ -1,4 +1,4 @@
-"""``gpukit cite``: BibTeX out of CITATION.cff, which the wheel carries."""
+"""``gpukit cite``: BibTeX from CITATION.cff, which is in the wheel."""
 
 import re
 import tomllib

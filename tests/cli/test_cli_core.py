@@ -238,7 +238,7 @@ def understood(words: list[str]) -> Any:
 
 
 def check_understood(words: list[str]) -> None:
-    """Check that a line names a command, and that the command is given what the line has, option for option."""
+    """Check that a line names a command, and that the command receives every option of the line."""
     context = understood(words)
     path = context.command_path.split()[1:]
     assert path and words[: len(path)] == path

@@ -1,4 +1,4 @@
-"""``gpukit papers bench counters``, with a script instead of the profiler: what it is asked, and its answers."""
+"""``gpukit papers bench counters``, a script replaces the profiler; its arguments, and its output."""
 
 import json
 import os

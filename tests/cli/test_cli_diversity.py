@@ -1,4 +1,4 @@
-"""``gpukit diversity``: records, artifacts, and one line with the right exit code for what is wrong."""
+"""``gpukit diversity``: records, artifacts, and one line with the right exit code for each error."""
 
 import json
 import os

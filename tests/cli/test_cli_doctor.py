@@ -1,4 +1,4 @@
-"""What is said of this machine: by ``doctor``, of the device that is used, and of progress where it is shown."""
+"""Messages about this machine: the report of ``doctor``, the chosen device, and progress on a terminal."""
 
 import re
 import sys

@@ -1,4 +1,4 @@
-"""Names on a standard output that is not UTF-8: data is right or refused, and a screen shows which name is meant."""
+"""Names on a standard output that is not UTF-8: data is right or refused, and a terminal shows a readable name."""
 
 import csv
 import json

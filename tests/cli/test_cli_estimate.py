@@ -1,4 +1,4 @@
-"""``--estimate``: what is said beforehand against what comes."""
+"""``--estimate``: the prediction compared with the result."""
 
 import re
 import subprocess

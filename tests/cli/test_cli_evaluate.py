@@ -1,4 +1,4 @@
-"""``gpukit evaluate spread``: the record, the artifact, and one line with the right exit code for what is wrong."""
+"""``gpukit evaluate spread``: the record, the artifact, and one line with the right exit code for each error."""
 
 import json
 

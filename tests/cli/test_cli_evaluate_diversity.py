@@ -1,4 +1,4 @@
-"""``gpukit evaluate diversity``: right answers pass, wrong ones exit with 1 and name what is wrong."""
+"""``gpukit evaluate diversity``: right answers pass; for wrong answers it exits with 1 and names the difference."""
 
 import json
 

@@ -411,7 +411,7 @@ def test_what_a_table_of_edges_does_not_show_is_said(tmp_path, run):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_tables_are_files_of_vertices(folder, good, record, tmp_path, monkeypatch, form):
-    """What is exported goes in again: as seeds, as sources, as vertices of other options, and on standard input."""
+    """Exported tables are inputs again: as seeds, as sources, as vertices of other options, and on standard input."""
     table = tmp_path / f"seeds.{form}"
     good("export", folder / "seeds.h5", "--out", table)
     spread = ("evaluate", "spread", folder / "g.h5", "--runs", 50, *CPU, "--seeds")

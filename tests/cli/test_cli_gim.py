@@ -1,4 +1,4 @@
-"""``gpukit gim``: records, artifacts that do not depend on the machine, shards, and one line for what is wrong."""
+"""``gpukit gim``: records, artifacts that do not depend on the machine, shards, and one line for each error."""
 
 from decimal import Decimal
 
@@ -481,7 +481,7 @@ def test_ctrl_c(run, folder, monkeypatch):
 
 
 def test_ctrl_c_inside_compiled_code():
-    """The interrupt is the cause of an error, or of what is its cause."""
+    """The interrupt caused the error, directly or through another error."""
     error: BaseException = KeyboardInterrupt()
     for function in ("_numba_unpickle", "CPUDispatcher"):
         outer = SystemError(f"{function} returned a result with an exception set")

@@ -1,4 +1,4 @@
-"""``gpukit imgpu``: records, artifacts that do not depend on the machine, and one line for what is wrong."""
+"""``gpukit imgpu``: records, artifacts that do not depend on the machine, and one line for each error."""
 
 import json
 

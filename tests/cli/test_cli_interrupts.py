@@ -132,7 +132,7 @@ def test_a_run_that_ends_with_a_lost_interrupt_does_not_end_well(tmp_path: Path)
 
 
 def test_an_interrupt_within_eval_ends_a_module_with_5(tmp_path: Path) -> None:
-    """CPython notes an interrupt that leaves `eval` as one that nobody caught, and ends `python -m` by SIGINT then."""
+    """CPython treats an interrupt that leaves `eval` as uncaught, and then ends `python -m` by SIGINT."""
     (tmp_path / "lost.py").write_text(SWALLOWED.replace("HOW()", "eval('time.sleep(60)', {'time': Ready})") + READY)
     (tmp_path / "run_lost.py").write_text(RUN_LOST)
     environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}

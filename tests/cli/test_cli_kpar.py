@@ -447,7 +447,7 @@ def test_weighted_edges(run, record, tmp_path):
 
 
 def test_several_answers_are_judged_by_one_truth(record, good, folder, tmp_path):
-    """Each record is the one that its answers have alone."""
+    """Each record equals the record of a separate run."""
     asked = [folder / "G.h5", "--random", 6, "--seed", 3]
     good("kpar", "query", *asked, "--index", folder / "I.h5", "-k", 5, "--out", tmp_path / "a.h5")
     good("papers", "kpar", "baseline", *asked, "-k", 9, "--out", tmp_path / "b.h5")

@@ -1,4 +1,4 @@
-"""``gpukit kpar update``: files, records, and what is refused."""
+"""``gpukit kpar update``: files, records, and refused changes."""
 
 import signal
 import subprocess
@@ -141,7 +141,7 @@ def weighted(tmp_path_factory):
 
 
 def test_weights_and_vertices(weighted, tmp_path, good, record):
-    """The graph is the one that an import gives, the index one made anew, and back again is the same file."""
+    """The graph equals an imported one, the index equals a new one, and undoing the changes gives the same file."""
     (tmp_path / "add.csv").write_text("ada,bob,10\nzoe,ada,1\n")
     (tmp_path / "set.csv").write_text("bob,cy,3\nzoe,cy,3\nbob,ann,2\n")
     (tmp_path / "new.txt").write_text("zoe\nada\n")

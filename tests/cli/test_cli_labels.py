@@ -1,4 +1,4 @@
-"""Every command on a graph with names gives what it gives on the same graph with numbers, in names."""
+"""Every command gives the same answer on a graph with names as on the same graph with numbers, but in names."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""``--explain``: every word that commands print has a paragraph on one page, and it is this one that is printed."""
+"""``--explain``: every word that commands print has a paragraph on one page, and this paragraph is printed."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""``gpukit merit``: simulated and real campaigns, states that survive errors, and one line for what is wrong."""
+"""``gpukit merit``: simulated and real campaigns, states that survive errors, and one line for each error."""
 
 import json
 import os
@@ -401,7 +401,7 @@ BROKEN = [
 
 @pytest.mark.parametrize(("name", "change", "message"), BROKEN, ids=[row[0] for row in BROKEN])
 def test_broken_states_are_refused(run, record, folder, name, change, message):
-    """A state with right checksums that contradicts itself: refused by verify and by ``next``, and left as it is."""
+    """A state with right checksums that contradicts itself: verify and ``next`` refuse it and do not change it."""
     step = record("start", "G.h5", "--out", "S.h5", "--eta", 30, "-b", 2)
     for _ in range(2):
         step = record("next", "G.h5", "S.h5", "--observed", step["batch"][0])
@@ -433,7 +433,7 @@ def test_broken_states_are_refused(run, record, folder, name, change, message):
     ],
 )
 def test_states_that_no_campaign_leads_to_are_refused(run, record, folder, name, change, message):
-    """What is right in itself, but not with the graph and the other parameters."""
+    """Values that are valid, but do not fit the graph and the other parameters."""
     step = record("start", "G.h5", "--out", "S.h5", "--eta", 30, "-b", 2)
     step = record("next", "G.h5", "S.h5", "--observed", step["batch"][0])
     good = read("S.h5", "campaign")

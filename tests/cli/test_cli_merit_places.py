@@ -45,7 +45,7 @@ def test_campaigns_in_several_places_at_once_write_the_same_file(record, folder,
 
 
 def test_an_error_in_one_place_ends_the_campaigns(run, folder, monkeypatch):
-    """No other world is begun, and the error is the one that there was."""
+    """No other world starts, and the first error is reported."""
     from gpukit.api import session
     from gpukit.device import on_each
     from gpukit.merit.world import SimulatedWorld

@@ -1,4 +1,4 @@
-"""Files that lie with every checksum right, for every command that reads them: no crash, and no wrong answer.
+"""Files with wrong contents and right checksums, for every command that reads them: no crash, and no wrong answer.
 
 A mutant is another artifact, or it is broken. With one that `verify` refuses a command may do no more than give the
 answer of the sound file, where it reads other parts; one that `verify` takes is a file like any other, and gives the
@@ -201,7 +201,7 @@ def mutants(path: Path) -> Iterator[tuple[str, dict]]:
 
 
 def answer(out: str, file: Path) -> str:
-    """Return what a command has told, without times, devices and the digests in parameters."""
+    """Return the output of a command without times, devices and the digests in parameters."""
     for table in file.parent.glob("*.tsv"):
         out = table.read_text()
         table.unlink()

@@ -1,4 +1,4 @@
-"""What commands write: every command of the table checks its outputs before any work."""
+"""Outputs of commands: every command of the table checks its outputs before any work."""
 
 import os
 import stat
@@ -34,7 +34,7 @@ def complete(words, command, given):
 
 
 WORDS = {"name": "NetHEPT", "table": "runs=none.tsv", "figure": "a=none.svg"}
-"""Values of parameters that are neither numbers nor names of files nor choices."""
+"""Values of parameters that are not numbers, file names or choices."""
 
 
 def ids(values):

@@ -1,4 +1,5 @@
-"""A parameter is declared once: commands, Python, the workflow's schema and its page show what ``Params`` says."""
+"""A parameter is declared once: commands, Python, the workflow's schema and its page show the declaration in
+``Params``."""
 
 import importlib.util
 import inspect
@@ -45,7 +46,7 @@ def describe():
 
 
 def asked(*words: str, annotation: Any = Dummy) -> Any:
-    """Return what a command gets for the words, or its help."""
+    """Return the arguments that a command gets for these words, or its help."""
     seen = []
 
     def function(run: Run, params: Dummy) -> None:
@@ -188,7 +189,7 @@ def test_python_says_what_params_say(function: Callable[..., object], params: ty
 
 
 def test_the_workflow_passes_them_to_a_command(monkeypatch) -> None:
-    """A rule says none of them: what is declared for the workflow is an option of the command, and only that."""
+    """Rules name no parameter: those declared for the workflow, and no others, are options of the command."""
     monkeypatch.setitem(configuration.PARAMS, "dummy", Dummy)
     asked_of = {"dummy": {"width": 3, "shape": "flat"}}
     words = configuration.options_of(asked_of, "dummy")

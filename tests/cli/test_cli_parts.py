@@ -1,4 +1,5 @@
-"""Answers in parts: gathered in any order they are the file of one run, to the byte; what does not fit is refused."""
+"""Answers in parts: gathered in any order they give the file of one run, byte for byte; parts that do not fit are
+refused."""
 
 import json
 

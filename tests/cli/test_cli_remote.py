@@ -88,7 +88,7 @@ def test_a_file_that_is_not_there_and_a_server_that_takes_none(server, run, tmp_
 
 
 def test_a_bucket_takes_artifacts_and_gives_them_back(good, run, tmp_path, monkeypatch) -> None:
-    """Graph and seeds lie in a bucket alone, and are those that files would hold."""
+    """Graph and seeds are only in a bucket, and equal those in files."""
     pytest.importorskip("s3fs", reason="needs gpukit[cloud]")
     moto = pytest.importorskip("moto.server", reason="needs moto[server]")
     boto3 = pytest.importorskip("boto3", reason="needs boto3")

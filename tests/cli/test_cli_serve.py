@@ -123,7 +123,7 @@ def test_weights_count_by_their_ratios(server, folder, record):
 
 
 def test_the_best_among_some_vertices(server, folder, record):
-    """What `kpar query --among` answers, whatever is asked beside it, and k no larger than what may be named."""
+    """The answer of `kpar query --among`, whatever the other queries; k is at most the number of these vertices."""
     some = opened(folder).graph.vertices[::4]
     words = ("--source", "20", "--among", ",".join(map(str, some)), "--device", "cpu")
     (wanted,) = record("kpar", "query", folder / "G.h5", "--index", folder / "G-I.h5", "-k", 6, *words)["results"]

@@ -166,7 +166,7 @@ USELESS = {
     "NUMBA_THREADING_LAYER_PRIORITY=omp omp tbb": "THREADING_LAYER_PRIORITY invalid: ['omp', 'omp', 'tbb']. It must be "
     "a permutation of {'tbb', 'omp', 'workqueue'}; change or unset NUMBA_THREADING_LAYER_PRIORITY",
 }
-"""What the environment can ask of Numba by which nothing runs, and what is said of it."""
+"""Settings for Numba in the environment with which nothing runs, and the messages about them."""
 
 
 @pytest.mark.parametrize("asked", USELESS)

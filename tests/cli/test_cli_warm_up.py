@@ -1,4 +1,4 @@
-"""``gpukit warm-up``: every command that it runs is one, and what it compiled is not compiled again."""
+"""``gpukit warm-up``: all of its commands exist, and code that it compiled is not compiled again."""
 
 import json
 import os

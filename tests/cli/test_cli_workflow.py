@@ -66,7 +66,7 @@ def test_links_of_the_pages_in_a_folder_have_ends(run, tmp_path):
 
 
 def test_an_update_renews_what_nobody_changed(record, run, tmp_path):
-    """As an older version left it: another rule, a file that is gone now, one that was not there yet."""
+    """The state that an older version left: another rule, a file that no longer exists, and a missing new file."""
     folder = tmp_path / "flow"
     run("workflow", "init", folder)
     now = {name: (folder / name).read_bytes() for name in listing(folder)}

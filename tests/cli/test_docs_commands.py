@@ -1,4 +1,4 @@
-"""The commands on the pages of docs/: those that can be run anywhere are run, all others understood."""
+"""The commands on the pages of docs/: those that run anywhere are run, and all others are parsed."""
 
 import os
 import re

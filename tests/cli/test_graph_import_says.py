@@ -1,4 +1,4 @@
-"""What an import says of its text: how it was understood, what may be a mistake, and what else to do."""
+"""Messages of an import about its text: how it was read, possible mistakes, and advice."""
 
 import json
 

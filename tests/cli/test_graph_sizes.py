@@ -1,4 +1,4 @@
-"""Sizes that the workflow knows before a graph is there are those of the graph."""
+"""Sizes that the workflow knows before it makes a graph equal those of the graph."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The wheel: what it carries, and that all of it works where there is no checkout."""
+"""The wheel: its contents, all of which work without a checkout."""
 
 import hashlib
 import json
@@ -28,7 +28,7 @@ def call(*words: str | Path, **more) -> str:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """Return the wheel, made of what a source distribution holds, as for a release."""
+    """Return the wheel, built from a source distribution as for a release."""
     folder = tmp_path_factory.mktemp("dist")
     call(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT)
     (found,) = folder.glob("*.whl")

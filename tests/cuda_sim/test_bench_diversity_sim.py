@@ -1,4 +1,4 @@
-"""``bench diversity`` in the simulator: every method runs and says what it measured."""
+"""``bench diversity`` in the simulator: every method runs and reports its measurements."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A run that `auto` left to the CPU moves to the GPU when it takes long, and its seeds stay what they were."""
+"""A run that `auto` left to the CPU moves to the GPU if it takes long, and its seeds do not change."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What launches hand to a kernel, looked at without a GPU; the simulator itself runs the Python source."""
+"""The arguments that launches pass to a kernel, tested without a GPU; the simulator itself runs the Python source."""
 
 import ctypes
 import threading

@@ -1,4 +1,4 @@
-"""Edges that a GPU has no room for lie in host memory, and every system says the same with them there."""
+"""Edges that do not fit on a GPU are in host memory, and the answer of every system stays the same."""
 
 from dataclasses import replace
 

@@ -1,1 +1,1 @@
-"""Faults on purpose, and what has to hold after each: ``make fault``; docs/reliability.md says more."""
+"""Injected faults, and the conditions that must hold after each: ``make fault``; see docs/reliability.md."""

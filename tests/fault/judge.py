@@ -1,4 +1,4 @@
-"""What has to hold after a fault, whatever the fault was: the oracle of the harness."""
+"""The oracle of the harness: the conditions that must hold after every fault."""
 
 import io
 import json

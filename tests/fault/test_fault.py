@@ -1,4 +1,4 @@
-"""The short form of the harness: a hundred faults; and what it counts stands in the documentation."""
+"""The short form of the harness, with a hundred faults; and its counts in the documentation."""
 
 import json
 import os

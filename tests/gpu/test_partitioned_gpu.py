@@ -1,4 +1,4 @@
-"""Arrays in parts on several GPUs; those that need two are skipped where there is one."""
+"""Arrays in parts on several GPUs; tests that need two GPUs are skipped on a machine with one."""
 
 import gc
 from contextlib import nullcontext

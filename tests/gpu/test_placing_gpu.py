@@ -1,4 +1,4 @@
-"""Graphs whose edges lie in pinned host memory, and what kernels find there."""
+"""Graphs with edges in pinned host memory, as kernels read them."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Conversion of graphs, the cache that NetworkX keeps of them, and when the backend says that it can and should run."""
+"""Conversion of graphs, NetworkX's cache of converted graphs, and when the backend can and should run."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""What people write with gpukit: checked by ``mypy --strict``, not run."""
+"""Typical programs with gpukit; ``mypy --strict`` checks them, and they are not run."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What tests of artifacts share: a graph whose ids are not its vertices, with and without a file."""
+"""Shared by tests of artifacts: a graph whose ids differ from its vertex numbers, with and without a file."""
 
 from pathlib import Path
 

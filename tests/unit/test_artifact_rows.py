@@ -1,4 +1,4 @@
-"""Rows and edges of artifacts: what is wrong is found wherever it is."""
+"""Rows and edges of artifacts: errors are found at every position."""
 
 import numpy as np
 import pytest

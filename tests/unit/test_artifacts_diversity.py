@@ -1,4 +1,4 @@
-"""Untrue ego-networks, diversity answers and decompositions: ``verify`` names what is wrong."""
+"""Untrue ego-networks, diversity answers and decompositions: ``verify`` names the error."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Labels in artifacts: what is written is read, what is wrong is refused, files without labels stay as they were."""
+"""Labels in artifacts: written labels are read, wrong ones are refused, and files without labels do not change."""
 
 import numpy as np
 import pytest

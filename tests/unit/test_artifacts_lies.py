@@ -1,4 +1,4 @@
-"""Artifacts that lie with every checksum right: sampling tables, storage, and what the numbers mean."""
+"""Artifacts with wrong contents and right checksums: sampling tables, storage, and the meaning of numbers."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""What is used is what was written: checks beside the work, what is checked when, and one opening of a file."""
+"""Used data equals written data: checks that run during the work, when each check runs, and one opening of a file."""
 
 import importlib
 import io

@@ -1,4 +1,5 @@
-"""Small files as people have them, each read as it is meant or refused by name; and by a second reader, too."""
+"""Small files like those of users: each is read as intended or refused with a reason; a second reader reads them,
+too."""
 
 import tomllib
 from pathlib import Path

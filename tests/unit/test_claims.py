@@ -1,4 +1,4 @@
-"""Claims of the papers are judged as the README of the claims says, and those committed can be."""
+"""Claims of the papers are judged by the rules in the README of the claims, and all committed claims can be judged."""
 
 import re
 from pathlib import Path

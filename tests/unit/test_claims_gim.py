@@ -1,4 +1,4 @@
-"""gIM: what its pages say that no table holds, computed again, and what its records must hold."""
+"""gIM: statements of its pages that are in no table, computed again; and conditions on its records."""
 
 import math
 

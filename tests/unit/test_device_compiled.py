@@ -1,4 +1,4 @@
-"""Compiled code on disk is used while all sources are what they were that can be in it, and not a moment longer."""
+"""Compiled code on disk is used only as long as all sources that it can contain are unchanged."""
 
 import importlib
 import os

@@ -1,4 +1,4 @@
-"""Files that are whole or absent: what may be replaced, modes and owners, long names, full disks."""
+"""Files that are whole or absent: replaceable files, modes and owners, long names, full disks."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Shards: joined in any order they are the whole collection; what does not fit together is refused."""
+"""Shards: joined in any order they give the whole collection; shards that do not fit together are refused."""
 
 from dataclasses import replace
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""What making a graph takes: the prediction is not below the peak that was measured, nor far above it."""
+"""Memory for making a graph: the prediction is at least the measured peak, and not much more."""
 
 import json
 import os

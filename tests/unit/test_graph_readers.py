@@ -1,4 +1,4 @@
-"""Edge-list readers: what they take, what they refuse and how they say it."""
+"""Edge-list readers: accepted files, refused files, and the messages."""
 
 import gzip
 import hashlib

@@ -1,4 +1,5 @@
-"""Edge lists with headers, separators, quotes, names and compression: what is understood, what is refused and how."""
+"""Edge lists with headers, separators, quotes, names and compression: accepted texts, refused texts, and the
+messages."""
 
 import bz2
 import csv

@@ -1,4 +1,4 @@
-"""How the code is cut and what things are called; CONTRIBUTING.md says why."""
+"""The division of the code into files, and names; CONTRIBUTING.md gives the reasons."""
 
 import ast
 import io

@@ -1,4 +1,4 @@
-"""What a traversal meets, against networkx on the whole graph and on worlds listed arc by arc."""
+"""Shapes of traversals, compared with networkx on the whole graph and on worlds listed arc by arc."""
 
 from itertools import combinations
 

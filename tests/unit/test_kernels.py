@@ -1,4 +1,4 @@
-"""Kernels of GPUs without a GPU: keys, archives, where code is found, and what is compiled where there is none."""
+"""Kernels of GPUs without a GPU: keys, archives, the places of code, and compilation if there is none."""
 
 import hashlib
 import importlib

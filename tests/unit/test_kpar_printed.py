@@ -1,4 +1,4 @@
-"""What kPAR's paper prints of its bounds and walks, held against its own theorem."""
+"""The printed bounds and walks of kPAR's paper, compared with its own theorem."""
 
 import math
 from fractions import Fraction

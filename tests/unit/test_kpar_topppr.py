@@ -1,4 +1,4 @@
-"""TopPPR: what it promises, against the power method; its pieces, against what they are to keep."""
+"""TopPPR: its guarantee, compared with the power method; its parts, compared with their specifications."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The default batch of a campaign, and the record of what it costs beside fixed ones."""
+"""The default batch of a campaign, and the record of its cost compared with fixed batches."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The list that campaigns are compared with, beside one made another way."""
+"""The list that campaigns are compared with, checked against a list made in another way."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What the records of benchmarks must hold, whatever their figures are."""
+"""Conditions on the records of benchmarks, whatever their figures."""
 
 # ruff: noqa: E501
 

@@ -1,4 +1,5 @@
-"""Tables, figures and the page: what goes in comes out, equal input gives equal bytes, and the page stands alone."""
+"""Tables, figures and the page: inputs appear in the output, equal inputs give equal bytes, and the page needs no other
+file."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Papers rebuilt: what was measured beside what is printed; the printed values as typed agree among themselves."""
+"""Papers rebuilt: measured values next to printed ones; the typed printed values are consistent."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Items of papers whose values cannot stand side by side: several models, and fewer worlds than print."""
+"""Items of papers whose values cannot share a row: several models, and fewer worlds than in print."""
 
 from test_report_paper import GRAPHS, HEADER, measure
 

@@ -1,4 +1,4 @@
-"""The page of a paper: verdicts first, then ours beside print, where graphs have the same size."""
+"""The page of a paper: verdicts first, then our values next to printed ones, if graphs have the same size."""
 
 import pytest
 from test_report import Checker

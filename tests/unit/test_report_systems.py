@@ -1,4 +1,4 @@
-"""kPAR and structural diversity in the report: tables out of what the commands print, figures, and the page."""
+"""kPAR and structural diversity in the report: tables from the output of commands, figures, and the page."""
 
 import json
 import re

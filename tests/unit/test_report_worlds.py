@@ -1,4 +1,4 @@
-"""IMGPU and MERIT in the report: tables out of what the commands print, figures, and the page."""
+"""IMGPU and MERIT in the report: tables from the output of commands, figures, and the page."""
 
 import json
 

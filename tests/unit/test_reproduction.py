@@ -1,4 +1,5 @@
-"""The page on what held of the papers' claims: as the recorded rows and the committed rules have it, and readable."""
+"""The page with verdicts on the papers' claims: it follows from the recorded rows and the committed rules, and is
+readable."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Names with commas in a list: in quotes where there is just one way to read it, else as they stand."""
+"""Names with commas in a list: quoted if there is only one way to read them, otherwise unquoted."""
 
 import itertools
 
@@ -69,7 +69,7 @@ def test_names_that_may_be_meant_are_near():
     labels = Labels.of(sorted(["Ann Lee", "Anna", "Bob", "Joanne", "Zoë Groß"], key=str.encode))
     assert labels.near("ann") == ["Anna", "Joanne", "Ann Lee"]
     assert labels.near("zoë gross") == ["Zoë Groß"] and labels.near("bop") == ["Bob"] and labels.near("xyz") == []
-    assert labels.advice("bop", "give names") == "did you mean 'Bob'? Else give names"
+    assert labels.advice("bop", "give names") == "did you mean 'Bob'? Otherwise give names"
     assert labels.advice("xyz", "give names") == labels.advice("", "give names") == "give names"
 
 

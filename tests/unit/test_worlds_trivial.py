@@ -1,4 +1,4 @@
-"""Trivial sets: left out without a change of the others, and what is known of them instead."""
+"""Trivial sets: left out without a change of the other sets, and their known probabilities."""
 
 from dataclasses import replace
 from decimal import Decimal

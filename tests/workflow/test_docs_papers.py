@@ -1,4 +1,4 @@
-"""The readings of the papers point to what is there, leave out no item or claim, and repeat the typed values."""
+"""The readings of the papers refer to existing places, leave out no item or claim, and repeat the typed values."""
 
 import ast
 import csv

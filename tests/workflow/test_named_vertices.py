@@ -1,4 +1,5 @@
-"""Vertices that a configuration names are looked up in the edge list before any rule; all errors are said at once."""
+"""Vertices that a configuration names are looked up in the edge list before any rule; all errors are reported at
+once."""
 
 from pathlib import Path
 

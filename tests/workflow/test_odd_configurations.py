@@ -1,4 +1,4 @@
-"""Odd configurations: each is refused in one line that names what is wrong, or serves; none hangs, none is run."""
+"""Odd configurations: each is refused in one line that names the error, or accepted; none hangs, and none is run."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What the pages about rules and tables of one's own say, run as it stands there."""
+"""The examples of the pages about your own rules and tables, run as written."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""What Snakemake plans in a finished folder after a key of the configuration has changed: what it must, and no less."""
+"""Snakemake's plan in a finished folder after a change of a key of the configuration: all necessary steps."""
 
 import base64
 import copy

@@ -1,4 +1,4 @@
-"""A configuration that says little: sizes that fit the graphs; and one that is wrong in many places."""
+"""A short configuration gets sizes that fit the graphs; and a configuration with many errors."""
 
 import copy
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""Stand-ins of the papers' graphs keep what a claim rests on: sizes, tails of degrees, edges, triangles."""
+"""Stand-ins of the papers' graphs have the properties that claims depend on: sizes, tails of degrees, edges,
+triangles."""
 
 from itertools import pairwise
 from pathlib import Path

@@ -32,7 +32,7 @@ class Limits:
     exclude: Annotated[str | None, option("--exclude A,B,…|FILE", "Vertices that cannot be seeds.")] = None
     targets: options.TargetsOption = None
     costs: Annotated[Path | None, option("--costs FILE", "Lines `id cost` of seeds; 1 if not named.")] = None
-    budget: Annotated[str | None, option("--budget B", "Most that the seeds may cost together; replaces -k.")] = None
+    budget: Annotated[str | None, option("--budget B", "Largest total cost of the seeds; replaces -k.")] = None
 
 
 @app.command("run")
