@@ -265,7 +265,7 @@ def _check_file(path: PathLike) -> None:
     written = "an artifact written by gpukit is needed"
     try:
         # Opening a pipe would never end.
-        need(stat.S_ISREG(os.stat(path).st_mode), f"{path} is no regular file; {written}")
+        need(stat.S_ISREG(os.stat(path).st_mode), f"{path} is a folder, or not a regular file; {written}")
         with open(path, "rb") as stream:
             start = stream.read(len(SIGNATURE))
     except FileNotFoundError:

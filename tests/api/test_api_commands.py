@@ -261,7 +261,7 @@ def test_a_weighted_graph_grows_and_shrinks() -> None:
             wrong()
     assert index.digest == before
     largest = gk.from_edges(names[:3], names[1:], [3, 1, 2], scale="max")
-    with pytest.raises(gk.errors.InputError, match="import it with a number"):
+    with pytest.raises(gk.errors.InputError, match="import it with the largest possible weight"):
         gk.PageRankIndex(largest, weighted=True, updatable=True).add_edges([("ann", "dan", 1)])
 
 

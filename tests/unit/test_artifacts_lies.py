@@ -120,7 +120,7 @@ def test_data_that_do_not_lie_in_the_file(file: Path, make, word: str, read) -> 
     refused(file, word, read)
 
 
-@pytest.mark.parametrize(("chunks", "word"), [(None, "less than the 48 bytes"), ((2,), "checksum of dataset ids")])
+@pytest.mark.parametrize(("chunks", "word"), [(None, "fewer than the 48 bytes"), ((2,), "checksum of dataset ids")])
 def test_a_dataset_that_was_not_written(file: Path, chunks: tuple | None, word: str) -> None:
     with h5py.File(file, "r+") as opened:
         shape, kind = opened["ids"].shape, opened["ids"].dtype
@@ -140,7 +140,7 @@ def test_a_small_file_that_claims_gigabytes(tmp_path: Path, filters: dict) -> No
         item = file.create_dataset("columns/a", (1 << 31,), "f8", chunks=(1 << 20,), **filters)
         item[: 1 << 20] = 0
     assert path.stat().st_size < 10 << 20
-    refused(path, "less than the 17179869184 bytes", artifacts.read_metrics)
+    refused(path, "fewer than the 17179869184 bytes", artifacts.read_metrics)
 
 
 def test_arrays_that_do_not_fit_into_the_memory(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,7 +152,7 @@ def test_arrays_that_do_not_fit_into_the_memory(file: Path, monkeypatch: pytest.
 
 def test_a_pipe_is_no_artifact(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    refused(tmp_path / "pipe", "is no regular file")
+    refused(tmp_path / "pipe", "not a regular file")
 
 
 # --- what verify did not see ------------------------------------------------------------------------------------------
