@@ -251,7 +251,7 @@ def test_a_weighted_graph_grows_and_shrinks() -> None:
     for wrong, words in (
         (lambda: index.add_edges([("ann", "cy")]), "give pairs of vertices, and a weight with each"),
         (lambda: index.add_edges([("ann", "eve", 1)]), "vertex 'eve' is not in the graph"),
-        (lambda: index.add_edges([("ann", "cy", 9)]), "the weight 9 is outside of"),
+        (lambda: index.add_edges([("ann", "cy", 9)]), "the weight 9 is outside"),
         (lambda: index.add_vertices([" x"]), "is no label"),
         (lambda: index.add_vertices("ann"), "give a list of vertices"),
         (lambda: index.set_weights([("ann", "cy", "1")]), "and no weight; give a number"),

@@ -187,8 +187,8 @@ def test_weights_and_vertices(weighted, tmp_path, good, record):
 
 
 @pytest.mark.parametrize(("option", "content", "code", "words"), [
-    ("--add", "ann,bob\n", 3, "f.csv has"), ("--add", "ann,cy,11\n", 3, "the weight 11 is outside of"),
-    ("--set-weights", "ann,bob,0\n", 3, "outside of (0, 10]"),
+    ("--add", "ann,bob\n", 3, "f.csv has"), ("--add", "ann,cy,11\n", 3, "the weight 11 is outside"),
+    ("--set-weights", "ann,bob,0\n", 3, "outside (0, 10]"),
     ("--add", "ann,dan,1\n", 3, "vertex 'dan' is not in the graph"),
     ("--add", "ann,bob,1\nbob,ann,2\n", 3, "given twice, with two weights"),
     ("--remove-vertices", "dan\n", 3, "'dan' is not in the graph"),

@@ -312,7 +312,7 @@ def test_observations_are_not_written_over(run, record, folder, graph):
     before = (folder / "S.h5").read_bytes()
     for command in ("start", "run"):
         code, out, err = run(command, *words)
-        assert (code, out) == (2, "") and "with 1 observed round that would be lost" in err.splitlines()[-1], err
+        assert (code, out) == (2, "") and "and 1 observed round would be lost" in err.splitlines()[-1], err
     assert (folder / "S.h5").read_bytes() == before
     others = np.setdiff1d(graph.original(np.arange(graph.n)), batch)
     assert record("next", "G.h5", "S.h5", "--observed", ",".join(map(str, others)))["done"]
@@ -332,7 +332,7 @@ def test_a_killed_process_locks_nobody_out(run, record, folder):
     record("next", "G.h5", "S.h5", "--observed", "")
     (folder / ".S.h5.lock").symlink_to(folder / "G.h5")
     code, _, err = run("next", "G.h5", "S.h5", "--observed", "")
-    assert code == 3 and "cannot lock S.h5 by a file .S.h5.lock beside it" in err
+    assert code == 3 and "cannot lock S.h5 by a file .S.h5.lock next to it" in err
     (folder / ".S.h5.lock").unlink()
     record("next", "G.h5", "S.h5", "--observed", "")
     assert sorted(os.listdir()) == ["G.h5", "S.h5", "seen"]
