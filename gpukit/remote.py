@@ -78,10 +78,10 @@ def copied(address: str, cache: Path | None) -> Path | None:
 
 @contextmanager
 def sent(path: str | os.PathLike[str], present: bool = False) -> Iterator[str | os.PathLike[str]]:
-    """Yield a path; for an address, that of a file on this machine, which is sent there on success.
+    """Yield the path to write to; for an address, a temporary file, which is sent to the address on success.
 
-    A file that exists at the address is replaced. With ``present`` it is copied to this machine before, for checks of
-    what would be lost.
+    A file that exists at the address is replaced. With ``present`` the temporary file is first a copy of that file, so
+    that callers can check what would be lost.
 
     Raises
     ------

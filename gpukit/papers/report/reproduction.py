@@ -15,16 +15,16 @@ BEGIN, END = "<!-- reproduction -->", "<!-- /reproduction -->"
 
 HEAD = """# Verdicts on the papers' claims
 
-Each claim was typed from the paper's text, with the section or table that it stands in and the rule that decides it. A
-claim is *reproduced* by graphs of the paper's size in the paper's setting, a speed by at least five runs whose spread
-allows it, or by a proof or a test. It is *contradicted* only by the paper's own method, as printed, on the paper's own
-graph, or by a proof or a counterexample. A printed factor is a least value, since GPUs and CPUs are newer here: one
-that is missed decides nothing. An *erratum* is a slip that the paper itself shows. A claim is *not judged* if no run of
-ours can decide it: its rival is not rebuilt as its authors describe it, or the text or an appendix lacks what the claim
-depends on. All else is *not decided*, with the graph, the runs or the precision that it lacks. A claim about several
-graphs is decided by those at hand, and says on which it was not measured. The recorded rows of small scale are
-joined by those of real graphs at the papers' own settings. The papers' pages say what was measured beside the
-print: [gIM](papers/gim.md#differences-from-the-paper),
+Each claim was typed from the paper's text, with its section or table and the rule that decides it. A claim is
+*reproduced* by graphs of the paper's size in the paper's setting (a speed by at least five runs, if their spread
+allows it), or by a proof or a test. It is *contradicted* only by the paper's own method, as printed, on the paper's own
+graph, or by a proof or a counterexample. A printed factor counts as a lower bound, because the GPUs and CPUs are newer
+here; if it is not reached, this decides nothing. An *erratum* is a mistake that the paper itself shows. A claim is *not
+judged* if no run of ours can decide it: its competitor could not be rebuilt as its authors describe it, or the text or
+an appendix lacks what the claim depends on. All other claims are *not decided*; the reason is the graph, the runs or
+the precision that they lack. A claim about several graphs is decided by the available ones, and names those on which it
+was not measured. The rows are those recorded at small scale, and of real graphs at the papers' own settings. The
+papers' pages compare the measurements with the paper: [gIM](papers/gim.md#differences-from-the-paper),
 [IMGPU](papers/imgpu.md#differences-from-the-paper), [kPAR](papers/kpar.md#differences-from-the-paper),
 [MERIT](papers/merit.md#differences-from-the-paper),
 [structural diversity](papers/diversity.md#differences-from-the-paper). [Rebuilding a
