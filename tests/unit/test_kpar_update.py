@@ -495,7 +495,7 @@ def test_a_broken_off_update_is_the_last(make_graph, monkeypatch):
     def broken(*_):
         raise MemoryError
 
-    monkeypatch.setattr(open_index, "all_changed_visits", broken)
+    monkeypatch.setattr(open_index, "base_counts", broken)
     with pytest.raises(MemoryError):
         following.update(edges((1, 2)), NONE)
     for refused in (following.index, lambda: following.update(NONE, NONE)):
