@@ -2,8 +2,8 @@
 
     python benchmarks/frames.py --vertices 4847571 --edges 68993773 --out frames.json
 
-Each library's frame has two int64 columns; Polars and DuckDB are timed where they are installed. Each step runs in this
-process, the first time after a small graph has loaded all code.
+The edges are those of an R-MAT. Each library's frame has two int64 columns; Polars and DuckDB are timed where they are
+installed. All steps run in this process, after a small graph has loaded all code.
 """
 
 import argparse
@@ -23,6 +23,7 @@ import gpukit as gk
 from gpukit.cli.doctor import versions
 from gpukit.device.select import choose
 from gpukit.files import write_text
+from gpukit.graph.generators import rmat
 
 
 def main() -> None:
@@ -35,9 +36,8 @@ def main() -> None:
     asked = parser.parse_args()
     runs = []
     for n, m in ((100, 500), (asked.vertices, asked.edges)):
-        draw = np.random.default_rng(1)
-        # A product of two uniform numbers makes degrees unequal, as those of real graphs are.
-        tails, heads = ((draw.random(m) * draw.random(m) * n).astype(np.int64) for _ in range(2))
+        tails, heads, _ = rmat(vertices=n, edges=m, seed=1)
+        tails, heads = tails.astype(np.int64), heads.astype(np.int64)
         for name, make in _frames(tails, heads).items():
             for number in range(asked.repeat if m == asked.edges else 1):
                 run = {"frame": name, "run": number} | _timed(make())
