@@ -170,7 +170,7 @@ class Campaign(Content):
     def _of(
         cls, artifact: "Artifact", graph: GraphLike | None, device: str = "auto", path: Path = Path("the campaign")
     ) -> "Campaign":
-        """Return a saved campaign; it can continue if its graph is given."""
+        """Return a saved campaign; a real one can continue if its graph is given."""
         made = cls.__new__(cls)
         made._where = {"device": cast(DeviceName, device)}
         made._engine, made._state, made._opened, made._graph, made.details = None, artifact, None, None, {}

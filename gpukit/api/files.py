@@ -26,9 +26,10 @@ def load(
     Parameters
     ----------
     path : path
+        The file.
     graph : Graph or graph-like, optional
-        Its graph. An index needs it, and so does a campaign that is to continue. For an answer it provides the degrees
-        of the vertices.
+        The graph that the file was made on. An index needs it, and so does a campaign that is to continue. For an
+        answer it provides the degrees of the vertices.
     device : str
         The device for an index or a campaign.
 
@@ -37,7 +38,7 @@ def load(
     InputError
         If the file is missing, broken, of a kind that has no class here, or was made on another graph.
     UsageError
-        If the graph is needed.
+        If an index is loaded without its graph, or a graph is given for a file that is a graph itself.
 
     Examples
     --------

@@ -215,7 +215,7 @@ class Session:
     def load(self, warm_up: Callable[[], object]) -> None:
         """Load compiled code by the small task ``warm_up``.
 
-        Here nothing is done, but commands that report times do it.
+        This method does nothing. Commands that report times override it.
         """
 
     @contextmanager
@@ -239,7 +239,7 @@ class Session:
         return make(kind, arrays, attributes, params=self.params, seed=self.seed, inputs=self.inputs)
 
     def seeds_artifact(self, seeds: "np.ndarray", method: str, **known: Any) -> "Artifact":
-        """Return the seeds (internal ids) that a method chose as an artifact.
+        """Return an artifact of the seeds (internal ids) that a method chose.
 
         ``known`` has further fields of :class:`gpukit.artifacts.SeedSet`.
         """

@@ -105,7 +105,9 @@ def check_rrsets_bounds(artifact: Artifact) -> None:
 
 
 def check_irw_bounds(artifact: Artifact) -> None:
-    """Check parameters, and that no vertex has more frequencies than starts: kernels would leave their arrays.
+    """Check parameters, and that no vertex has more frequencies than starts.
+
+    Otherwise kernels would access memory outside their arrays.
 
     Raises
     ------

@@ -97,7 +97,7 @@ def compile_concurrently(function: str, first: Any) -> None:
 
 
 def _begin_to_compile(function: Callable) -> None:
-    """Log, once per process, that it compiles, and the first function; and start the other processes."""
+    """Log the first function that this process compiles, once; start the processes that compile concurrently."""
     kept = _kept.get(function, True)
     if not _reported:
         _reported.append(f"{function.__module__}.{function.__name__}")

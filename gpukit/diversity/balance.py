@@ -68,7 +68,7 @@ def fit(groups: Sequence[np.ndarray], seconds: Sequence[float]) -> np.ndarray:
     sums = np.array([group.sum(axis=0) for group in groups])
     scale = np.maximum(sums.max(axis=0), 1e-300)
     weights = nnls(np.column_stack([sums / scale, np.ones(len(sums))]), np.asarray(seconds))[0][:-1] / scale
-    # The sample is too small to show any cost: every feature gets the same weight.
+    # All weights are 0 if the sample is too small to show any cost; then every feature gets the same weight.
     return weights if weights.any() else 1 / scale
 
 

@@ -163,7 +163,7 @@ def opim_lower(covered: int, sets: int, gamma: Decimal, a: Decimal, bonus: Decim
     a : Decimal
         The bound fails with probability exp(-a).
     bonus : Decimal
-        The part of the seeds' worth that is known without sets.
+        The part of the seeds' worth that is known without drawing sets.
     least : int
         Spread of the seeds themselves, without their neighbours.
     """

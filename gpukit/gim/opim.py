@@ -30,7 +30,7 @@ def extend_both(first: Collection, second: Collection, size: int, progress: Prog
 
 
 def without_sets(problem: Problem) -> tuple[Choice, Decimal, list[Step]] | None:
-    """Choose by the worth that is known without sets; return the choice and its guarantee, or None if it is not clear.
+    """Choose by the worth known without drawing sets; return the choice and its guarantee, or None if it is not clear.
 
     All sets together are worth at most Γ. So the seeds reach at least their known spread, and the optimum is at most Γ
     above the largest known spread of any choice.

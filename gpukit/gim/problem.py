@@ -103,7 +103,7 @@ class Problem:
 
     @property
     def least_known(self) -> Decimal:
-        """Return the least spread known without sets, over all allowed seed sets; a budget may allow few seeds."""
+        """Return the least spread of any allowed seed set, known without drawing sets; a budget may allow few seeds."""
         if self.known.singleton is None:
             return Decimal(0)
         further = 0 if self.costs is not None else self.k_max - len(self.forced)
@@ -250,7 +250,7 @@ class Result:
     gains : int64 array, shape (s,)
         Number of sets that each seed newly covered in the collection it was chosen from.
     spread_gains : float64 array, shape (s,)
-        Spread that each seed adds: estimated from these sets, plus the part known without sets.
+        Spread that each seed adds: estimated from these sets, plus the part known without drawing sets.
     spread_estimate : float or None
         Expected number (or weight) of vertices reached, from sets that had no part in the selection; None without such
         sets.

@@ -22,7 +22,7 @@ class Choice:
     gains : int64 array, shape (s,)
         Number of sets that each seed newly covered.
     worth : Decimal
-        Worth of the seeds, in sets: the sets they cover, plus their worth known without sets.
+        Worth of the seeds, in sets: the sets that they cover, plus the part of their worth that needs no sets.
     worth_upper : Decimal or None
         Upper bound Λ₁ᵘ on the worth of any allowed choice, if requested.
     unit : int

@@ -1,4 +1,4 @@
-"""Sets of a batch on the CPU that may end early (:class:`gpukit.worlds.reverse.Ending`)."""
+"""Batches on the CPU whose sets may end early (:class:`gpukit.worlds.reverse.Ending`)."""
 
 from collections import namedtuple
 

@@ -73,7 +73,7 @@ def most_pairs(memory: int, held: Held, sets: int, pair: int = PAIR) -> int:
 
 
 def most_entries(memory: int, held: Held, sets: int, pairs: int) -> int:
-    """Return the largest capacity of the entries, for a batch of at most ``most_pairs`` pairs."""
+    """Return the largest capacity of the entries, for a batch of at most ``pairs`` pairs."""
     drawing, selecting = _left(memory, held, sets)
     return min(
         (drawing - ENTRY * held.entries - PAIR * pairs) // ENTRY,

@@ -148,7 +148,7 @@ def _given(text: str, option: str, graph: "Graph") -> tuple[list[str], list[str]
 def listed_vertices(path: Path, content: bytes, graph: "Graph", *, none: bool = False) -> np.ndarray:
     """Return internal ids (int64) of the vertices that a file names, one per line, each once.
 
-    ``none``: there may be none.
+    ``none``: the file may name no vertex.
     """
     return named_vertices(path, names_in(path, content, graph, none=none), graph)
 

@@ -167,7 +167,7 @@ def _check_schema(config: dict[str, Any], schema: Path, found: _Faults) -> None:
     )
     whole = json.loads(schema.read_text(encoding="utf-8"))
     for section, field in whole["properties"].items():
-        if "$ref" in field:  # a module of another workflow may leave it out
+        if "$ref" in field:  # a workflow that uses this one as a module may omit the section
             config.setdefault(section, {})
     kind = jsonschema.validators.extend(base, {"properties": properties, "pattern": pattern}, type_checker=types)
     for error in kind(whole).iter_errors(config):

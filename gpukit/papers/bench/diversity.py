@@ -109,9 +109,12 @@ class Bench:
         Returns
         -------
         dict
-            ``ms``: see :func:`warm`; with ``score`` and ``full`` also ``scores_sum``, ``floor_ms``, ``floor_share``,
-            and of decompositions on one GPU ``ego_triangles`` and ``triangles_per_second``; with several GPUs
-            ``shares`` and ``imbalance``, the longest share of the time over the mean. ``steal`` has only ``makespan``.
+            ``method``, ``model``, ``k``, and except for ``steal`` the times ``ms`` (:func:`warm`). ``score`` and
+            ``full`` add ``scores_sum``, ``floor_ms`` and ``floor_share``. On several GPUs they also add ``balance``,
+            ``shares`` and ``imbalance``: the longest time of a GPU over the mean time. On one GPU ``full`` adds
+            ``ego_triangles`` and ``triangles_per_second`` for trusses. ``search`` adds ``t``, ``scored`` and
+            ``t_th_score``. A method of :data:`SAMPLED` adds ``vertices``, ``of`` and ``ms_scaled``. ``steal`` has
+            ``balance`` and ``makespan``.
 
         Raises
         ------

@@ -11,7 +11,7 @@ Tables = Mapping[str, list[Row]]
 Place = TypeVar("Place", bound=Hashable)
 
 AT_LEAST = " at least"
-"""Ends the name of a quantity that is a lower bound, as the time of a run that was stopped."""
+"""Ends the name of a quantity that is a lower bound, such as the time of a run that was stopped."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Item:
 def measures(
     settings: Mapping[str, type], read: Callable[[str], list[Row]], place: Mapping[str, type] | None = None
 ) -> Kind:
-    """Return a kind of table of measures: one row per value, after the settings of the run, its device, and a place."""
+    """Return a kind of table of measures; a row has the settings of the run, its device, a place, and one value."""
     value = {**(place or {}), "quantity": str, "unit": str, "value": float}
     return Kind({"graph": str, "measure": str}, {**settings, **types(WHERE), **value}, read)
 

@@ -71,7 +71,7 @@ def write_summary(tables: Sequence[list[Row]], path: str) -> None:
     Raises
     ------
     InputError
-        If the text lacks these lines, and like :func:`page`.
+        If the text lacks these lines, or for a reason that :func:`page` names.
     """
     text = read_text(path)
     head, begin, rest = text.partition(BEGIN + "\n")
