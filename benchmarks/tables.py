@@ -881,7 +881,7 @@ def floors(made: Block) -> None:
         run = one(name, **asked)
         floor = run["floor_s" if time == "time_s" else "floor_ms"]
         rows.append([said, made.of(name, "{:.0f}", run[time][middle] / floor), what])
-    made.table(("work", "time over its floor", "what takes it"), rows)
+    made.table(("work", "time over its floor", "what takes the time"), rows)
 
 
 @block
