@@ -1,7 +1,8 @@
 """Tests here run kernels in Numba's CUDA simulator: ``NUMBA_ENABLE_CUDASIM=1 pytest tests/cuda_sim``.
 
-Numba reads the variable when it is imported, so this needs a process of its own; elsewhere the tests are skipped. The
-CPU twins run in the same process, so results are compared directly. Keep graphs tiny: about 10,000 threads a second.
+Numba reads the variable when it is imported, so these tests need their own process; in other processes they are
+skipped. The CPU functions run in the same process, so results are compared directly. Keep graphs tiny: the simulator
+runs about 10,000 threads per second.
 """
 
 import random
@@ -32,10 +33,10 @@ def simulator():
 
 @pytest.fixture(autouse=True, scope="session")
 def _threads_wait_without_being_polled():
-    """Let the last thread that comes to a barrier let the others go, in any order.
+    """Let the last thread that reaches a barrier release the others, in random order.
 
-    In the simulator itself another thread asks all of them over and over, and takes most of the time by that. Threads
-    take turns often, so that a barrier that is missing shows.
+    In the original simulator another thread polls all of them, which takes most of the time. Threads switch often, so a
+    missing barrier shows.
     """
     if not simulated():
         yield
@@ -87,7 +88,7 @@ def _threads_wait_without_being_polled():
                 self.open()
 
         def open(self):
-            """Let all go if all threads that live are here, or one failed; threads in a loop may then never end."""
+            """Release the threads if all live ones wait, or one failed; then threads in a loop may never end."""
             if self.failure or len(self.waiting) == self.live:
                 order.shuffle(self.waiting)
                 for thread in self.waiting:
@@ -107,7 +108,7 @@ def _threads_wait_without_being_polled():
 
 @pytest.fixture
 def blocks_at_once(monkeypatch):
-    """Run all blocks of a launch at the same time, each with its own shared memory, for kernels whose blocks wait."""
+    """Run all blocks of a launch concurrently, each with its own shared memory, for kernels whose blocks wait."""
     from numba.cuda.simulator import kernel, kernelapi
 
     running, shared = [], {}
@@ -142,7 +143,7 @@ def blocks_at_once(monkeypatch):
 
 
 class Written(np.ndarray):
-    """Memory of a block or a thread that knows which of its places were written."""
+    """Memory of a block or a thread that records which of its places were written."""
 
     def __array_finalize__(self, source) -> None:
         if type(self.base) is not Written:
@@ -163,7 +164,7 @@ class Written(np.ndarray):
 
 @pytest.fixture(autouse=True)
 def _nothing_is_read_before_it_is_written(monkeypatch):
-    """Refuse reads of shared and local memory that nobody wrote: on a GPU they find what an earlier block left."""
+    """Refuse reads of unwritten shared and local memory: a GPU would return values of an earlier block."""
     if not simulated():
         return
     from numba.cuda.simulator import kernelapi

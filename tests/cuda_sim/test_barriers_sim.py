@@ -1,4 +1,4 @@
-"""Blocks of the simulator as ``conftest.py`` runs them: barriers, threads that leave or fail, values of all threads."""
+"""The simulator's blocks, as ``conftest.py`` runs them: barriers, threads that leave or fail, values of all threads."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def test_threads_that_are_done_are_not_waited_for(simulator):
 
 
 def test_a_thread_that_fails_ends_the_launch(simulator):
-    """Whether the others wait at a barrier or come to one later."""
+    """The other threads wait at a barrier, or reach one later."""
 
     @cuda.jit
     def fail(x):

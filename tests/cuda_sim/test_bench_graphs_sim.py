@@ -1,4 +1,4 @@
-"""Graphs that benchmarks make on the device equal those of ``gpukit graph generate``, in however many parts."""
+"""Graphs that benchmarks make on the device, in any number of parts, equal those of ``gpukit graph generate``."""
 
 import numpy as np
 import pytest

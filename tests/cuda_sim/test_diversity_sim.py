@@ -1,4 +1,4 @@
-"""Structural diversity in the simulator: support, bounds, scores, contexts and trussness of the CPU. Tiny graphs."""
+"""Structural diversity in the simulator equals the CPU: support, bounds, scores, contexts and trussness."""
 
 import numpy as np
 import pytest
@@ -75,7 +75,7 @@ def test_index(pair, graph):
 
 
 def test_wide_rows_have_a_second_level(simulator, monkeypatch):
-    """A hub of 70 neighbours, three words a row, read through the second level."""
+    """The rows of a hub with 70 neighbours have three words, which are read through the second level."""
     from gpukit.diversity import matrix_cuda, scores_cuda
 
     monkeypatch.setattr(matrix_cuda, "PLAIN", 1)
@@ -97,7 +97,7 @@ def test_wide_rows_have_a_second_level(simulator, monkeypatch):
 @pytest.mark.long
 @pytest.mark.parametrize("shared", [0, 32, 64, 96])
 def test_decompositions_in_shared_and_in_global_memory(simulator, monkeypatch, shared):
-    """Egos of one to three words a row: dense parts and noise, so that there are many levels, and rounds of each."""
+    """Rows have one to three words; dense parts and noise give many levels, with several rounds each."""
     from gpukit.diversity import scores_cuda
     from gpukit.diversity.scores_cuda import CudaNetwork
 
@@ -167,7 +167,7 @@ def test_ablation_and_baselines(simulator, graph):
 
 
 def test_triangles_are_counted(simulator):
-    """The ego-networks of a clique of 6 are cliques of 5, of 10 triangles each."""
+    """The 6 ego-networks of a clique of 6 are cliques of 5, with 10 triangles each."""
     from gpukit.diversity.scores_cuda import CudaNetwork
 
     network = CudaNetwork(undirected(clique(*range(6)) + [(0, 7)], 8))
@@ -176,7 +176,7 @@ def test_triangles_are_counted(simulator):
 
 @pytest.mark.parametrize(("strategy", "full"), [("none", False), ("dynamic", True)])
 def test_several_gpus(simulator, monkeypatch, graph, strategy, full):
-    """Two networks on the one simulated GPU."""
+    """Two networks share the simulated GPU."""
     from gpukit.diversity import scores_devices
     from gpukit.papers.diversity.balance import STRATEGIES, several
 

@@ -1,4 +1,4 @@
-"""A run that `auto` left to the CPU moves to the GPU if it takes long, and its seeds do not change."""
+"""If a run that `auto` began on the CPU takes long, it moves to the GPU with the same seeds."""
 
 import json
 
@@ -14,7 +14,7 @@ from gpukit.worlds import candidates_cuda, collection_cuda
 
 @pytest.fixture
 def shown(tmp_path, monkeypatch, capsys):
-    """Return what `gim run` says where small work is the CPU's and the simulator passes for a GPU that auto finds."""
+    """Return a function that runs `gim run`; auto gives small work to the CPU, other work to the simulated GPU."""
     (tmp_path / "edges").write_text("".join(f"{v} {v * v % 7}\n{v} {(v + 1) % 12}\n" for v in range(12)))
     monkeypatch.setattr(twofold, "START", 64)
     monkeypatch.setattr(collection_cuda, "SPARE_PAIRS", 1000)

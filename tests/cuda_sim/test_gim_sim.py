@@ -1,4 +1,4 @@
-"""Influence maximisation in the simulator: the answers of the CPU. Bounds, rounds and kernels; tiny graphs only."""
+"""Bounds, rounds and kernels of influence maximisation in the simulator give the answers of the CPU; tiny graphs."""
 
 import numpy as np
 import pytest

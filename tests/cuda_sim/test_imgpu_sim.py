@@ -1,4 +1,4 @@
-"""The kernels of IMGPU in the simulator give the sums, seeds and gains of the CPU, however they are told to count."""
+"""The kernels of IMGPU in the simulator give the sums, seeds and gains of the CPU, with every method of counting."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ HOW = [
 
 @pytest.fixture(params=["shared", "global"])
 def place(request, monkeypatch):
-    """Whether searches find worlds in shared memory."""
+    """Memory in which searches read the worlds: shared or global."""
     from gpukit.imgpu import worlds_cuda
 
     if request.param == "global":
@@ -34,7 +34,7 @@ def place(request, monkeypatch):
 
 
 def check(graph, worlds, seeds=(), how=None, **options):
-    """Compare with the CPU; ``how`` are switches of the paper's count by labels, searches if there are none."""
+    """Compare with the CPU; ``how`` has switches of the paper's count by labels; None counts by searches."""
     from gpukit.imgpu.worlds_cuda import CudaWorlds
     from gpukit.papers.imgpu.levels_cuda import LevelWorlds
     from gpukit.papers.imgpu.switches import Switches
@@ -64,7 +64,7 @@ def test_joins_above_joins(simulator, make_graph, how):
 
 
 def test_worlds_that_are_kept_and_counted_by_labels(simulator, random_graph):
-    """By level with fixed worlds: gains with and without a seed, worlds too large at first, and an undirected graph."""
+    """The paper's count with fixed worlds: gains with and without a seed, short room, and an undirected graph."""
     from gpukit.papers.imgpu.levels import make_worlds
 
     ready = prepare_blocks(random_graph(14, 40, 5, Weights("const", 0.4)))
@@ -83,7 +83,7 @@ def test_worlds_that_are_kept_and_counted_by_labels(simulator, random_graph):
 
 
 def test_cycles_in_a_row(simulator, make_graph):
-    """Triangles that lead to lower ones, which they colour, too: several turns of colouring."""
+    """Each triangle leads to a lower one and also colours it, so colouring takes several rounds."""
     rows = [(v, v - v % 3 + (v + 1) % 3) for v in range(24)] + [(v + 3, v) for v in range(0, 21, 3)]
     for heaviest in (2, 1 << 30):
         check(make_graph(24, rows, Weights("const", 1.0)), 1, how={"split": heaviest}, threads=2, blocks=1)
@@ -91,7 +91,7 @@ def test_cycles_in_a_row(simulator, make_graph):
 
 @pytest.mark.parametrize("room", [2, 0], ids=["bitsets", "searches"])
 def test_lists_give_way(simulator, make_graph, monkeypatch, room):
-    """A chain of 7 joins: labels grow past the longest list; without room for any, all is searched."""
+    """Labels of a chain of 7 joins exceed the longest list and become bitsets; without room, searches count."""
     from gpukit.papers.imgpu import labels_cuda
 
     monkeypatch.setattr(labels_cuda, "INLINE", 3)
@@ -105,7 +105,7 @@ def test_lists_give_way(simulator, make_graph, monkeypatch, room):
     "how", [{}, {"split": 1 << 30}, {"combine": True, "split": 1 << 30}], ids=["split", "whole", "bands"]
 )
 def test_giant_components_and_long_labels(simulator, monkeypatch, how):
-    """Hubs with hundreds of arcs: bitsets of several words, bands above labels, both halves of a split."""
+    """Hubs have hundreds of arcs: bitsets have several words, bands lie above labels, and work is split in halves."""
     from gpukit.papers.imgpu import labels_cuda
 
     monkeypatch.setattr(labels_cuda, "INLINE", 5)
@@ -157,7 +157,7 @@ def limit(monkeypatch, limits):
 @pytest.mark.parametrize("limits", LIMITS, ids=str)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_short_searches(simulator, make_graph, monkeypatch, place, shape, limits):
-    """Cores one after the other, what is large without one, and what the block does: what a search of each finds."""
+    """Worlds with several cores, and large ones without a core, give the gains that a search from each vertex finds."""
     from gpukit.imgpu.worlds_cuda import CudaWorlds
 
     limit(monkeypatch, limits)
@@ -169,7 +169,7 @@ def test_short_searches(simulator, make_graph, monkeypatch, place, shape, limits
 
 
 def test_worlds_that_shared_memory_has_no_room_for(simulator, make_graph, monkeypatch):
-    """More slots than are expected: fewer blocks for a multiprocessor, and global memory in the end."""
+    """Worlds have more slots than expected: first fewer blocks share a multiprocessor, then global memory is used."""
     from gpukit.imgpu import worlds_cuda
 
     pairs = prepare_blocks(make_graph(48, [(v, v + 1) for v in range(0, 48, 2)], Weights("const", 1.0)))
@@ -192,7 +192,7 @@ def test_worlds_that_shared_memory_has_no_room_for(simulator, make_graph, monkey
 
 
 def test_a_bit_for_each_of_many_vertices(simulator, random_graph, place):
-    """Bits of vertices that take more room than the rows."""
+    """The bits of the vertices take more room than the rows."""
     check(random_graph(900, 30, 4, Weights("const", 0.9)), 2, [17, 60], threads=16, blocks=1)
 
 
@@ -200,7 +200,7 @@ def test_a_bit_for_each_of_many_vertices(simulator, random_graph, place):
 @pytest.mark.parametrize("limits", LIMITS, ids=str)
 @pytest.mark.parametrize("p", [0.01, 0.25, 0.9])
 def test_short_searches_of_random_worlds(simulator, random_graph, monkeypatch, place, p, limits):
-    """No live arc, many small components, and nearly everything in one."""
+    """Worlds have no live arc, many small components, or one component of nearly all vertices."""
     limit(monkeypatch, limits)
     graph = random_graph(90, 300, 4, Weights("const", p))
     check(graph, 2, threads=16, blocks=1)
@@ -210,7 +210,7 @@ def test_short_searches_of_random_worlds(simulator, random_graph, monkeypatch, p
 @pytest.mark.parametrize("alone", [128, 2])
 @pytest.mark.parametrize("p", [0.001, 0.4])
 def test_kept_worlds_are_counted_again_as_they_are(simulator, random_graph, monkeypatch, p, alone, place):
-    """Without what the seeds reach, and without drawing them, unless other seeds or worlds are asked for."""
+    """What the seeds reach is left out. Worlds are drawn again only if other seeds or worlds are requested."""
     from gpukit.imgpu.worlds_cuda import CudaWorlds
 
     limit(monkeypatch, (alone, 99, 1, 2, 8))
@@ -284,7 +284,7 @@ def test_seeds_equal_the_cpu(simulator, random_graph, monkeypatch, kind):
 
 
 def test_worlds_that_outgrow_what_they_are_kept_in(simulator, random_graph):
-    """More live arcs than expected, as far as memory goes: longer arrays for them, the same working space."""
+    """Worlds have more live arcs than expected: if memory allows, their arrays grow, but not the working space."""
     from gpukit.imgpu.worlds_cuda import KEPT_ARC, KEPT_SLOT, CudaWorlds
 
     ready = prepare_blocks(random_graph(20, 90, 3, Weights("const", 0.9)))
@@ -299,7 +299,7 @@ def test_worlds_that_outgrow_what_they_are_kept_in(simulator, random_graph):
 
 @pytest.mark.parametrize(("alone", "looked", "block"), [(32, 128, 2), (2, 128, 5), (32, 2, 8)])
 def test_searches_by_threads_and_by_blocks(simulator, random_graph, monkeypatch, alone, looked, block):
-    """Short searches, those that find too much for a thread, and those with too many arcs: the same gains."""
+    """Short searches, searches that find too much for a thread, and searches of too many arcs give the same gains."""
     from gpukit.imgpu import fixed_cuda
     from gpukit.imgpu.worlds_cuda import CudaWorlds
 
@@ -316,7 +316,7 @@ def test_searches_by_threads_and_by_blocks(simulator, random_graph, monkeypatch,
 
 
 def test_memory_that_somebody_else_takes(simulator, random_graph, monkeypatch):
-    """Worlds that cannot be kept after all are drawn again for each seed: the same answer."""
+    """Worlds that do not fit unexpectedly are drawn again for each seed; the answer is the same."""
     from gpukit.imgpu import worlds_cuda
 
     def index(*_):
@@ -331,7 +331,7 @@ def test_memory_that_somebody_else_takes(simulator, random_graph, monkeypatch):
 
 
 def test_as_many_worlds_as_on_the_cpu(simulator, random_graph, monkeypatch):
-    """Halves are kept one after the other, from different first worlds."""
+    """The two halves of the worlds are kept one after the other, each from its own first world."""
     monkeypatch.setattr(run, "FIRST_WORLDS", 4)
     monkeypatch.setattr(run, "MAX_WORLDS", 4)
     graph = random_graph(6, 9, 6, Weights("const", 0.4))
@@ -343,7 +343,7 @@ def test_as_many_worlds_as_on_the_cpu(simulator, random_graph, monkeypatch):
 
 @pytest.mark.parametrize("count", [2, 3, 5])
 def test_several_gpus(simulator, random_graph, monkeypatch, count):
-    """Three worlds over GPUs, also more of them: worlds that are kept, drawn anew, and drawn again for want of room."""
+    """Two to five GPUs share three worlds, which are kept, drawn fresh, or drawn again because room is short."""
     from gpukit.imgpu import worlds_devices
 
     graph, several = random_graph(12, 25, 3, Weights("const", 0.3)), replace(simulator, gpus=(0,) * count)
@@ -362,7 +362,7 @@ def test_several_gpus(simulator, random_graph, monkeypatch, count):
 
 
 def test_gpus_share_the_worlds_evenly(simulator, random_graph):
-    """Ranges that follow each other, and the progress of all."""
+    """GPUs get consecutive ranges of worlds, and progress counts the worlds of all GPUs."""
     from gpukit.imgpu.worlds_devices import MultiCudaWorlds
 
     ready = prepare_blocks(random_graph(8, 12, 3, Weights("const", 0.3)))

@@ -1,4 +1,4 @@
-"""Sets that are kept in the simulator: of a graph of one edge, and where few ids or none have one."""
+"""Kept sets in the simulator: of a graph of one edge, and if few or no ids have a set."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def test_sets_of_a_single_edge_equal_the_cpu(simulator, make_graph, model, kept)
 
 @pytest.mark.parametrize("gpus", [(0,), (0, 0)])
 def test_slices_of_ids_without_a_set_equal_the_cpu(simulator, make_graph, monkeypatch, gpus):
-    """Nearly every root is a heavy target without an in-edge: most slices of ids, and parts of GPUs, have no set."""
+    """Nearly every root has no in-edge, so most slices of ids have no set, and some parts of GPUs have none."""
     from gpukit.worlds import collection_cuda
     from gpukit.worlds.collection_devices import MultiCudaCollection
 

@@ -1,4 +1,4 @@
-"""Lists that queries make and read together, in the simulator: vertices met, and start lists against plain sums."""
+"""Lists of batched queries in the simulator: vertices that pushes reach, and start lists against plain sums."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ N, COARSE_BITS, IDLE = 14, 3, 2
 
 @pytest.fixture
 def walks():
-    """Return how many walks of each start end at each vertex, none at one of them."""
+    """Return the number of walks from each start (row) to each end (column); at vertex 4 no walk ends."""
     many = np.random.default_rng(6).choice([0, 0, 0, 0, 1, 1, 2, 7], (N, N))
     many[:, 4] = 0
     return many
@@ -31,7 +31,7 @@ def unused(kind):
 @pytest.mark.parametrize("slots_per_team", [4, 3, 2])
 @pytest.mark.parametrize("width", [3, 5, N, 100])
 def test_lists_bring_what_the_walks_in_them_carry(simulator, monkeypatch, walks, width, slots_per_team):
-    """Frequent starts and others, lists of all lengths and none, in every range and group; one query does not wait."""
+    """Lists have frequent and rare starts and any length, in every range and group; one query does not wait."""
     from gpukit.device.arrays import Buffer
     from gpukit.kpar.batch import push_cuda as batched
     from gpukit.kpar.batch import starts_cuda, workspace_cuda
@@ -77,7 +77,7 @@ def test_lists_bring_what_the_walks_in_them_carry(simulator, monkeypatch, walks,
 @pytest.mark.parametrize("stage", [3, 2048])
 @pytest.mark.parametrize("share", [0.0, 0.1, 1.0])
 def test_vertices_met_are_listed_whatever_a_stage_holds(simulator, monkeypatch, share, stage):
-    """Each once, by two blocks of four words at a time, the last of which is not full."""
+    """Two blocks list each vertex once. They read four words at a time; the last group of words is not full."""
     from gpukit.device.launch import launch
     from gpukit.kpar.batch import push_cuda as batched
     from gpukit.kpar.batch import workspace_cuda

@@ -39,7 +39,7 @@ def graph(request, make_graph, random_graph):
 
 @pytest.fixture
 def weigh():
-    """Give edges weights of very different size, some so small that little residue brings nothing along them."""
+    """Return a function that gives edges weights of many magnitudes; a small residue pushes nothing along the least."""
 
     def weighed(graph, decades=9):
         weights = 10.0 ** -np.random.default_rng(1).uniform(0, decades, graph.m)
@@ -50,7 +50,7 @@ def weigh():
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch):
-    """Let few vertices take the ways of many."""
+    """Let small answers take the code path of large ones."""
     from gpukit.kpar.query import select_cuda
 
     monkeypatch.setattr(select_cuda, "SORTED_IN_BLOCK", 8)
@@ -84,7 +84,7 @@ def test_queries_along_weighted_edges_equal_the_cpu(simulator, graph, weigh):
 @pytest.mark.parametrize("memory", [None, 0])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_queries_without_tiles_equal_the_cpu(simulator, random_graph, weigh, coarse, tiled_push, memory, weighted):
-    """By start lists and forward, also refined and among some vertices."""
+    """Indexes have start lists or draw walks again; some queries are refined and restricted to some vertices."""
     from gpukit.kpar.batch.prepared_cuda import CudaPrepared
     from gpukit.papers.kpar.untiled_cuda import UntiledPrepared
 
@@ -101,7 +101,7 @@ def test_queries_without_tiles_equal_the_cpu(simulator, random_graph, weigh, coa
 @pytest.mark.parametrize("memory", [None, 0])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_answers_among_some_vertices_equal_the_cpu(simulator, random_graph, weigh, coarse, memory, weighted):
-    """By start lists and forward, with fewer vertices allowed than have a reserve, met or not."""
+    """Indexes have start lists or draw walks again; fewer vertices are allowed than have a reserve."""
     from gpukit.kpar.batch.prepared_cuda import CudaPrepared
     from gpukit.kpar.batch.workspace_cuda import Shape
 
@@ -131,7 +131,7 @@ def test_all_steps_along_weighted_edges_run_on_the_device_chosen(simulator, rand
 
 @pytest.fixture
 def coarse(monkeypatch):
-    """A few steps from far too large a δ on, so that tests fail, and with every kind of patience."""
+    """Replace the schedule by a few steps, from a δ so large that tests fail, with every kind of patience."""
 
     def steps(self, k, **options):
         kinds = zip((512, 128, 32, 8, 1), (0, 0, NEVER, 60, 0), strict=True)
@@ -160,7 +160,7 @@ def test_refused_and_untested_steps_equal_the_cpu(simulator, random_graph, coars
 def test_refined_answers_equal_the_cpu(
     simulator, blocks_at_once, random_graph, weigh, monkeypatch, memory, blocks, slots_per_team, weighted
 ):
-    """Forward and by start lists, with more candidates than are looked at, and scores that change."""
+    """Walks are drawn again or read by start; there are more candidates than are examined, and scores change."""
     from gpukit.kpar.batch.prepared_cuda import CudaPrepared
     from gpukit.kpar.batch.workspace_cuda import Shape
 
@@ -199,7 +199,7 @@ def test_blocks_that_work_together_equal_the_cpu(simulator, blocks_at_once, rand
     [(1, 7, (1, 1, 4)), (1, 7, (2, 2, 4)), (1, 7, (3, 1, 4)), (1, 7, (1, 2, 2)), (8, 2, (1, 2, 4)), (1, 1, (1, 1, 4))],
 )
 def test_start_lists_read_together_equal_the_cpu(simulator, blocks_at_once, random_graph, coarse, k, queries, shape):
-    """Slots are filled more than once and in part, some queries go forward, and a batch leaves nothing to the next."""
+    """Slots are refilled or filled in part; some queries draw walks forward; a batch leaves no data to the next."""
     from gpukit.kpar.batch.prepared_cuda import CudaPrepared
     from gpukit.kpar.batch.workspace_cuda import Shape
 
@@ -221,7 +221,7 @@ def test_start_lists_read_together_equal_the_cpu(simulator, blocks_at_once, rand
 
 
 def test_queries_whose_heads_have_nothing_beside_them_equal_the_cpu(simulator, random_graph, monkeypatch):
-    """Where their array does not fit; in-edges, which need room, take that of heads."""
+    """The array of heads with ω does not fit; or in-edges need room, so that array is freed."""
     from gpukit.kpar.batch import heads_cuda
     from gpukit.kpar.batch.prepared_cuda import CudaPrepared
     from gpukit.kpar.batch.workspace_cuda import Shape
@@ -265,7 +265,7 @@ def test_queries_of_large_graphs_share_start_lists(simulator, n, queries, expect
     [(9.9, (2, 4)), (8.1, (2, 4)), (7.9, (1, 4)), (4.1, (1, 4)), (3.9, (1, 2)), (1.9, (2, 1)), (0.9, (1, 1))],
 )
 def test_slots_leave_half_of_the_memory(simulator, monkeypatch, slots, expected):
-    """There is room for ``slots`` and a group's pairs in half of what is free, and the first slot is there."""
+    """Half of the free memory has room for ``slots`` slots and a group's pairs; the first slot exists already."""
     from gpukit.kpar.batch import workspace_cuda
     from gpukit.kpar.query import team_cuda
 
@@ -288,7 +288,7 @@ def test_light_index_gives_the_same(simulator, random_graph):
 
 
 def test_selection_of_many_with_ties(simulator, monkeypatch):
-    """Histograms, lists shrunk more than once, and ties: the k-th largest of NumPy."""
+    """Selection by histograms, with lists shrunk repeatedly and with ties, finds NumPy's k-th largest value."""
     from gpukit.kpar.query import select_cuda, team_cuda
 
     monkeypatch.setattr(select_cuda, "RANKED", 3)
@@ -340,7 +340,7 @@ def test_rank_and_index_equal_the_cpu(simulator, graph, weigh, weighted):
 
 
 def test_chances_of_edges_equal_the_cpu(simulator, random_graph, make_graph, weigh):
-    """Rows that begin anywhere among the edges of a thread."""
+    """Rows begin at any position among the edges of a thread."""
     from gpukit.kpar import weights, weights_cuda
 
     plain = random_graph(50, 200, 4)
@@ -392,7 +392,7 @@ def test_bench_hands_forward_rows_to_the_cpu(simulator, random_graph, monkeypatc
 
 @pytest.mark.long
 def test_launches_that_take_no_longer_than_a_moment(simulator, make_graph, monkeypatch):
-    """Queries of one batch in several launches, of kPAR and FORA+, with the answers of one."""
+    """Several launches give the answers of one launch of the whole batch, for kPAR and for FORA+."""
     from gpukit.kpar.batch import prepared_cuda, workspace_cuda
     from gpukit.papers.kpar import baselines, baselines_cuda
 
@@ -414,7 +414,7 @@ def test_launches_that_take_no_longer_than_a_moment(simulator, make_graph, monke
 
 @pytest.mark.parametrize("n", [2, 1000, 2**22, 2**25, 2**26 + 1, 2**30])
 def test_heads_tell_between_which_numbers_their_walks_are(simulator, monkeypatch, n):
-    """ω itself where there are digits for it, and otherwise a range that it lies in; the head is in the lower bits."""
+    """A word has the head in its lower bits, and above it ω, or a range of ω if there are too few digits."""
     from gpukit.device.arrays import Buffer
     from gpukit.kpar.batch import heads_cuda
     from gpukit.kpar.problem import ONE

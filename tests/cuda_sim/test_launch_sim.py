@@ -21,14 +21,14 @@ def declared(*signatures):
 
 
 def packed(simulator, types, values):
-    """Return the address of each word of arguments, and what keeps it there."""
+    """Return the address of each word of the arguments, and the object that keeps the words alive."""
     from gpukit.device.launch import _fitting, _pack
 
     return _pack(*_fitting(declared(types), values))[::-1]
 
 
 def on_device(array):
-    """Return the view of an array that says where it lies as one on a GPU does."""
+    """Return a view of a NumPy array that gives its address like an array on a GPU."""
     from gpukit.device.arguments import View
 
     facts = {name: getattr(array, name) for name in ("dtype", "ndim", "size", "itemsize", "shape", "strides", "flags")}
@@ -62,7 +62,7 @@ def test_arrays_are_laid_out_as_kernels_take_them(simulator):
 
 
 def test_two_launches_at_a_time_do_not_share_room(simulator):
-    """What a launch gave back serves the next one, which finds none of its arguments."""
+    """The next launch reuses returned memory, and finds none of the earlier arguments in it."""
     from gpukit.device.launch import _fitting, _pack
 
     form, flat = _fitting(declared(("int64", "boolean")), (1, True))
@@ -92,7 +92,7 @@ def test_none_is_passed_over(simulator):
 
 
 class Csr(NamedTuple):
-    """Arrays that travel together."""
+    """Arrays that are passed as one argument."""
 
     indptr: object
     indices: object

@@ -1,4 +1,4 @@
-"""MERIT in the simulator: the sets, seeds and campaigns of the CPU. Tiny graphs only."""
+"""MERIT in the simulator gives the sets, seeds and campaigns of the CPU, on tiny graphs."""
 
 import gc
 import weakref
@@ -42,7 +42,7 @@ def small(monkeypatch):
 
 
 def pair(graph, model, eta, simulator, storage="tables", **options):
-    """Return a collection of the CPU and one of the GPU; in segments it has two groups."""
+    """Return a CPU collection, a GPU collection and the residual graph; segments have two load groups."""
     residual = Residual(graph, eta, model)
     params = Params(eta, 1, model, seed=5, **options)
     reverse = prepare(graph, model)
@@ -63,9 +63,9 @@ def check_equal(cpu, gpu, costs=None):
 def test_sets_and_seeds_through_a_history(
     random_graph, simulator, model, weights, options, stage, max_added, bits, monkeypatch
 ):
-    """A set that gains more at a time than the table takes gains it in steps; fewer sets are tried, then more again.
+    """A set gains more members at once than the table takes; the number of sets falls and rises.
 
-    With few marks all that is found may be a member, and has to be looked for.
+    With few mark bits every vertex found may be a member, and has to be searched for.
     """
     from gpukit.papers.merit import table_cuda, update_cuda
 
@@ -120,7 +120,7 @@ def test_clocks_choose_where_the_dead_hold_the_weight(make_graph, simulator, edg
 
 
 def test_roots_drawn_in_several_steps(make_graph, simulator, monkeypatch):
-    """Sets of roots alone, which the marks do not tell from others: a root found in one step is drawn in no other."""
+    """Sets have only roots, and there are no mark bits: a root that one step finds is not drawn in another."""
     from gpukit.papers.merit import table_cuda
 
     monkeypatch.setattr(table_cuda, "MARK_BITS", 0)
@@ -137,7 +137,7 @@ def test_roots_drawn_in_several_steps(make_graph, simulator, monkeypatch):
 
 @pytest.mark.parametrize(("stage", "max_added"), [(256, 512), (1, 512), (256, 0)])
 def test_members_that_become_roots(make_graph, simulator, stage, max_added, monkeypatch):
-    """Most of 20 vertices are in every set and 17 others die: sets gain roots that they have, few or more than fit."""
+    """Most of 20 vertices are in every set, and 17 others die: sets gain few or many roots that are already members."""
     from gpukit.papers.merit import table_cuda, update_cuda
 
     for module in (update_cuda, table_cuda):
@@ -156,7 +156,7 @@ def test_members_that_become_roots(make_graph, simulator, stage, max_added, monk
 
 
 def test_more_live_edges_than_a_block_holds(make_graph, simulator, monkeypatch):
-    """A vertex whose live edges are taken in parts waits alone, also when the first part gave it company."""
+    """A vertex with more live edges than fit is processed in parts, also if its first part adds waiting vertices."""
     from gpukit.papers.merit import table_cuda, update_cuda
 
     for module in (update_cuda, table_cuda):
@@ -169,7 +169,7 @@ def test_more_live_edges_than_a_block_holds(make_graph, simulator, monkeypatch):
 
 
 def test_rings_that_turn_and_rings_that_are_too_short(random_graph, simulator, monkeypatch):
-    """Rings made just long enough are compacted in turns; ones made too short are replaced, and nothing is lost."""
+    """Rings of sufficient length are compacted; too short rings are replaced, and no set is lost."""
     from gpukit.papers.merit import rings
 
     graph = random_graph(30, 90, 2)
@@ -196,7 +196,7 @@ def test_rings_that_turn_and_rings_that_are_too_short(random_graph, simulator, m
 
 
 def test_rings_that_were_too_short_become_twice_as_long(random_graph, simulator):
-    """Not longer by the headroom of new ones as well, which would take four times the memory."""
+    """The headroom of new rings is not added, which would take four times the memory."""
     cpu, gpu, _ = pair(random_graph(30, 90, 2), "ic", 14, simulator, "segments")
     for one in (cpu, gpu):
         one.extend(6)
@@ -208,7 +208,7 @@ def test_rings_that_were_too_short_become_twice_as_long(random_graph, simulator)
 
 @pytest.mark.parametrize("storage", ["tables", "segments"])
 def test_memory_was_planned_for(random_graph, simulator, monkeypatch, storage):
-    """Longer rings, or tables, for fewer sets than there were: the arrays of these are still there."""
+    """Rings or tables become longer for fewer sets, while the arrays of more sets still exist."""
     from gpukit.merit import sets_cuda
     from gpukit.papers.merit import rings
 
@@ -225,7 +225,7 @@ def test_memory_was_planned_for(random_graph, simulator, monkeypatch, storage):
 
 @pytest.mark.parametrize("storage", ["tables", "segments"])
 def test_memory_is_given_back_at_once(random_graph, simulator, storage):
-    """The next campaign plans with what is free then: nothing may wait for a garbage collection."""
+    """The next campaign plans with the memory that is free then, so no array may wait for a garbage collection."""
     _, gpu, residual = pair(random_graph(12, 30, 1), "ic", 8, simulator, storage)
     judge = make_sets(gpu.reverse, residual, Params(8, 1), simulator, share_graph_with=gpu, storage=storage)
     gpu.extend(5)
@@ -291,7 +291,7 @@ def test_members_that_32_bits_do_not_number_are_refused(random_graph, simulator,
 
 
 def follow(cpu, gpu, residual, sizes, deaths, costs=None):
-    """Let two collections follow the same deaths, and compare their sets and seeds in each round."""
+    """Let the same vertices die in two collections, and compare their sets and seeds in each round."""
     generator = np.random.default_rng(3)
     for size in sizes:
         for one in (cpu, gpu):
@@ -309,7 +309,7 @@ def follow(cpu, gpu, residual, sizes, deaths, costs=None):
 @MODELS
 @pytest.mark.parametrize(("stage", "stack", "few"), [(1024, 2048, 32), (2, 5, 0), (40, 42, 0)])
 def test_tables_through_a_history(random_graph, simulator, model, weights, options, stage, stack, few, monkeypatch):
-    """What finds no room in a block is followed at once; a thread draws the roots that a set lacks, or a block."""
+    """Members that a block has no room for are searched at once; a thread or a block draws missing roots."""
     from gpukit.merit import hashed_cuda, search_cuda
 
     monkeypatch.setattr(hashed_cuda, "FEW_ROOTS", few)
@@ -321,7 +321,7 @@ def test_tables_through_a_history(random_graph, simulator, model, weights, optio
 
 
 def test_tables_that_were_too_short_become_longer(random_graph, simulator, monkeypatch):
-    """Tables made for sets of one member."""
+    """Tables are made for sets of one member."""
     from gpukit.merit import sets_cuda
 
     monkeypatch.setattr(sets_cuda, "PLACES", 1)
@@ -337,7 +337,7 @@ def test_tables_that_were_too_short_become_longer(random_graph, simulator, monke
 @pytest.mark.long
 @pytest.mark.parametrize(("aside", "longest"), [(1, 2), (200, 1)])
 def test_tables_become_longer_in_the_same_memory(random_graph, simulator, monkeypatch, aside, longest):
-    """Sets that grow move in the memory that there is, the last ones first, and none is drawn again."""
+    """Growing sets move within the present memory, the last ones first, and none is drawn again."""
     from gpukit.merit import sets_cuda
 
     monkeypatch.setattr(sets_cuda, "PLACES", 1)
@@ -356,7 +356,7 @@ def test_tables_become_longer_in_the_same_memory(random_graph, simulator, monkey
 
 
 def test_seeds_that_a_selection_looked_for_are_not_looked_for_again(random_graph, simulator):
-    """More sets than the selection had, and fewer; and deaths without all of its seeds."""
+    """The number of sets rises and falls after a selection, and not all selected seeds die."""
     cpu, gpu, residual = pair(random_graph(40, 120, 2), "ic", 30, simulator)
     costs, known = np.ones(40, np.int64), []
     for size, all_seeds in ((20, True), (12, True), (26, False), (20, True), (16, True)):
@@ -377,7 +377,7 @@ def test_seeds_that_a_selection_looked_for_are_not_looked_for_again(random_graph
 
 @pytest.mark.parametrize("weights", [Weights(), Weights("const", 0.5)], ids=["cascade", "const"])
 def test_sets_that_lose_members_that_none_came_through_are_not_drawn_again(make_graph, simulator, weights, monkeypatch):
-    """Of a path's end and single vertices that die sets only lose these; they go on, also in longer tables."""
+    """If a path's end or isolated vertices die, sets only lose them; such sets stay valid, also in longer tables."""
     from gpukit.merit import sets_cuda
     from gpukit.merit.hashed_cuda import GONE
 
@@ -401,7 +401,7 @@ def test_sets_that_lose_members_that_none_came_through_are_not_drawn_again(make_
 
 
 def test_rounds_that_begin_before_they_are_planned(random_graph, simulator, monkeypatch):
-    """With as many sets as are needed then, more, or fewer; but not where tables are to become longer."""
+    """A round begins with as many sets as it needs, or more, or fewer, but not if tables have to become longer."""
     from gpukit.merit import sets_cuda
 
     cpu, gpu, residual = pair(random_graph(40, 120, 2), "ic", 30, simulator)
@@ -424,7 +424,7 @@ def test_rounds_that_begin_before_they_are_planned(random_graph, simulator, monk
 
 
 def test_parts_are_cut_and_joined(random_graph, simulator, monkeypatch):
-    """The sets of each trial are counted once, however trials go up and down."""
+    """Each set is counted once, in any order of larger and smaller trials."""
     from gpukit.merit import hashed_cuda
 
     monkeypatch.setattr(hashed_cuda, "PARTS", 3)
@@ -438,7 +438,7 @@ def test_parts_are_cut_and_joined(random_graph, simulator, monkeypatch):
 
 
 def test_tables_for_sets_of_next_to_no_members_become_longer(random_graph, simulator, monkeypatch):
-    """Twice as long each time, whatever is expected of the sets."""
+    """Tables double each time, for any expected size of sets."""
     from gpukit.merit import sets_cuda
 
     monkeypatch.setattr(sets_cuda, "PLACES", 1)
@@ -449,7 +449,7 @@ def test_tables_for_sets_of_next_to_no_members_become_longer(random_graph, simul
 
 
 def test_queues_that_are_too_short_take_fewer_sets(random_graph, simulator, monkeypatch):
-    """They hold the members of any one set, and a block holds next to none."""
+    """A queue holds the members of one set, and a block holds almost none."""
     from gpukit.merit import search_cuda
 
     monkeypatch.setattr(search_cuda, "STAGE", 1)
@@ -461,7 +461,7 @@ def test_queues_that_are_too_short_take_fewer_sets(random_graph, simulator, monk
 
 
 def test_tables_that_do_not_fit_are_refused(make_graph, simulator):
-    """One vertex is reached by all others: tables as long as the few sets with it need do not fit."""
+    """All vertices reach one vertex: the few sets that contain it need tables too long to fit."""
     graph = make_graph(30, [(v, 0) for v in range(1, 29)], Weights("const", 1.0))
     cpu, gpu, residual = pair(graph, "ic", 14, simulator)
     gpu.state.set_memory, gpu._reach = 4 * 2100, 1.0

@@ -1,4 +1,4 @@
-"""Edges that one GPU has no room for lie in parts on all, once; the simulator's GPUs share the memory of the host."""
+"""Edges that do not fit on one GPU are divided among all GPUs. The simulated GPUs share the host's memory."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ GPUS = (0, 1)
 
 @pytest.fixture
 def held_back(simulator, monkeypatch):
-    """Return a function that limits the memory of the GPUs, and yields (kind, bytes) of arrays that lie elsewhere."""
+    """Return a function that limits the GPUs' memory and returns a list of (kind, bytes) of arrays elsewhere."""
     elsewhere: list[tuple[str, int]] = []
 
     class Noted(arrays.Pinned):
@@ -51,7 +51,7 @@ def test_what_several_gpus_have_room_for_together_is_made_once(held_back, caplog
 
 @pytest.mark.parametrize("why", ["unreadable", "refused"])
 def test_the_host_has_edges_where_gpus_cannot_share_them(held_back, monkeypatch, caplog, why):
-    """And the reason is said once."""
+    """Edges go to host memory, and the reason is logged once."""
 
     def refuse(*given):
         raise DeviceError("the driver refused it")
@@ -104,7 +104,7 @@ def test_spread_in_a_graph_in_parts_equals_the_cpu(held_back, random_graph, simu
 
 
 def test_answers_in_a_graph_in_parts_equal_the_cpu(held_back, random_graph, simulator):
-    """With rows of the index in parts, too, and in host memory what two GPUs have no room for."""
+    """Rows of the index are divided, too; arrays that do not fit on two GPUs are in host memory."""
     from gpukit.kpar import Params, Prepared, build_index, query, rank
     from gpukit.kpar.problem import Sources
     from gpukit.kpar.run import prepare_on

@@ -13,7 +13,7 @@ from gpukit.graph.csr import Weights
 
 @pytest.fixture
 def held_back(simulator, monkeypatch):
-    """Return a function that limits the memory of the GPU, and yields sizes of the arrays that go to the host."""
+    """Return a function that limits the GPU's memory and returns the list of sizes of arrays in host memory."""
     there: list[int] = []
 
     class Noted(arrays.Pinned):
@@ -27,7 +27,7 @@ def held_back(simulator, monkeypatch):
 
 
 def test_a_limit_is_that_of_one_piece_of_work(simulator):
-    """Several commands may run in one process, of which one has a limit."""
+    """Several commands run in one process, and some have a limit."""
     from gpukit.api.session import Session
 
     free = arrays.free_memory()
@@ -74,7 +74,7 @@ def test_spread_in_a_graph_that_is_larger_than_the_gpu(held_back, random_graph, 
 
 @pytest.mark.parametrize("refine", [False, True])
 def test_answers_in_a_graph_that_is_larger_than_the_gpu(held_back, random_graph, monkeypatch, refine):
-    """There is no room for rows of the index, which lie beside the edges, or to sort the in-edges: the host does."""
+    """The GPU has no room for rows of the index or for sorting in-edges: the host stores the rows and sorts."""
     from gpukit.kpar import Params, Prepared, build_index, query, rank
     from gpukit.kpar.batch import prepared_cuda
     from gpukit.kpar.problem import Sources
@@ -93,7 +93,7 @@ def test_answers_in_a_graph_that_is_larger_than_the_gpu(held_back, random_graph,
 
 
 def test_start_lists_are_the_last_rows_to_go(held_back, random_graph):
-    """They are read most, and beside the rows there is nothing but the working space."""
+    """Start lists are read most, so they are the last rows that move to the host."""
     from gpukit.kpar import Params, build_index, rank
     from gpukit.kpar.batch import prepared_cuda
 
@@ -108,7 +108,7 @@ def test_start_lists_are_the_last_rows_to_go(held_back, random_graph):
 
 @pytest.mark.long
 def test_rank_and_index_of_a_graph_that_is_larger_than_the_gpu(held_back, random_graph, monkeypatch):
-    """In-edges, and then out-edges, lie in host memory; walks are drawn in parts, and the index is the same."""
+    """First in-edges, then out-edges are in host memory; walks are drawn in parts, and the index is the same."""
     from gpukit.graph.build import transpose
     from gpukit.kpar import build_index, rank, rank_cuda
     from gpukit.kpar.index import build_cuda
@@ -147,7 +147,7 @@ def test_rank_and_index_of_a_graph_that_is_larger_than_the_gpu(held_back, random
 
 @pytest.mark.parametrize("updatable", [False, True])
 def test_rows_that_the_gpu_has_no_room_for(held_back, random_graph, simulator, updatable):
-    """Beside edges that lie in its memory walks are drawn again, unless the index cannot do so."""
+    """The edges fit on the GPU but the rows do not, so walks are drawn again; an updatable index cannot do this."""
     from gpukit.kpar import Params, Prepared, build_index, query, rank
     from gpukit.kpar.batch import prepared_cuda
     from gpukit.kpar.problem import Sources

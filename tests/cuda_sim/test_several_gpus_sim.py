@@ -1,4 +1,4 @@
-"""Commands whose worlds several GPUs share write the same bytes for any number of GPUs; there it is the simulator's."""
+"""Commands that divide worlds among GPUs write the same bytes for any number of (simulated) GPUs."""
 
 import json
 from dataclasses import replace
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.long
 
 @pytest.fixture
 def written(tmp_path, monkeypatch, capsys):
-    """Return a function that runs a command on so many GPUs (0: the CPU), and returns its file and its record."""
+    """Return a function that runs a command on some GPUs (0: the CPU), and returns its file and its record."""
     (tmp_path / "edges").write_text("".join(f"{v} {(3 * v + 1) % 14}\n{v} {(v + 5) % 14}\n" for v in range(14)))
     graph, out = tmp_path / "G.h5", tmp_path / "out.h5"
     assert main(["graph", "import", str(tmp_path / "edges"), "--weights", "const:0.3", "--out", str(graph)]) == 0

@@ -22,7 +22,7 @@ def _plan(graph, model, rounds, targets):
 
 @pytest.fixture
 def model_of(monkeypatch):
-    """Return a function that lets a kernel's rows count as long or short, and returns the model it is for."""
+    """Return a function that makes a kernel treat rows as long or short, and returns the kernel's model."""
 
     def choose(kernel):
         from gpukit.evaluate import spread_cuda
@@ -48,7 +48,7 @@ def test_values_equal_the_cpu(random_graph, model_of, kernel, scheme, rounds):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_rows_longer_than_a_group(make_graph, model_of, monkeypatch, kernel):
-    """A hub with 45 out-edges: more than one pass of a group of lanes, and a frontier wider than the groups."""
+    """A hub has 45 out-edges: a group of lanes needs several passes, and the frontier exceeds the groups."""
     from gpukit.evaluate import spread_cuda, spread_together_cuda
 
     model = model_of(kernel)
@@ -62,7 +62,7 @@ def test_rows_longer_than_a_group(make_graph, model_of, monkeypatch, kernel):
 
 
 def test_more_runs_than_a_word_has_bits(make_graph, model_of, monkeypatch):
-    """Runs of three words share the rows, and a second launch takes those beyond: other coins, other values."""
+    """The runs of three words share the rows, and a second launch simulates the remaining runs with other coins."""
     from gpukit.evaluate import spread_cuda
 
     model_of("ic, long rows")

@@ -1,6 +1,6 @@
-"""Collections in a memory of limited size: none asks for more than the budget; without that, they do with less.
+"""Collections in limited memory: none requests more than the budget, and all adapt if there is less.
 
-Arrays are those of the host code; what kernels would write is written by NumPy, so that there can be millions.
+The host code makes the arrays. NumPy writes what kernels would write, so millions of entries are possible.
 """
 
 import gc
@@ -17,7 +17,7 @@ N, LARGEST = 500, 39
 
 
 class Pool:
-    """Counts the bytes of arrays that a buffer held and somebody still holds."""
+    """Counts the bytes of arrays that came from a buffer and are still in use."""
 
     def __init__(self) -> None:
         self.alive = self.refused = self.launches = 0
@@ -46,7 +46,7 @@ def drawn(first, count):
 
 
 def written(kernel, grid, block, *args):
-    """Do what the sampler does; nothing for a selection, which then is incomplete."""
+    """Replace a launch: write sets like the sampler, and do nothing for a selection, which stays incomplete."""
     from gpukit.device.launch import _simulated
     from gpukit.worlds import sample_cuda as kernels
 
@@ -104,7 +104,7 @@ def check(one):
 @pytest.mark.long
 @pytest.mark.parametrize("budget", [24 << 20, 100 << 20, 320 << 20])
 def test_two_collections_stay_within_the_budget(simulator, make_graph, pool, budget):
-    """Both double, seeds are chosen on the way; and much fits before they move to the host."""
+    """Both collections double, seeds are chosen in between, and many sets fit before they move to the host."""
     one, two = collections(make_graph, budget)
     pool.limit = budget + (1 << 20)  # the graph, and what grows with the number of seeds
     held, size = 0, 4000
@@ -136,7 +136,7 @@ def test_sets_on_the_way_to_the_host_find_room_beside_their_members(simulator, m
 
 @pytest.mark.parametrize("spare", [2000, 1 << 22])
 def test_memory_that_is_not_there_after_all(simulator, make_graph, pool, monkeypatch, spare):
-    """Half of what was free is taken by somebody else: they spill, or draw less at a time, but not set by set."""
+    """Another process takes most free memory: sets move to the host, or batches shrink, but not to single sets."""
     from gpukit.worlds import collection_cuda
 
     monkeypatch.setattr(collection_cuda, "SPARE_PAIRS", spare)
@@ -152,7 +152,7 @@ def test_memory_that_is_not_there_after_all(simulator, make_graph, pool, monkeyp
 
 
 def test_collections_that_only_garbage_holds_share_no_memory(simulator, make_graph, pool):
-    """Numba's compiler leaves frames behind that hold what was current; a set has room where nobody uses those."""
+    """Frames of Numba's compiler keep collections alive; unused collections must not reduce the room for sets."""
     from gpukit.worlds.collection_cuda import CudaCollection
 
     one, two = collections(make_graph, 2_400_000)

@@ -14,7 +14,7 @@ from gpukit.worlds.reverse import NEVER, ORDER_BIT, Ending, prepare
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch):
-    """Launch little: the simulator runs about 10,000 threads a second."""
+    """Keep launches small: the simulator runs about 10,000 threads per second."""
     from gpukit.worlds import candidates_cuda, collection_cuda
 
     monkeypatch.setattr(collection_cuda, "SPARE_PAIRS", 500)
@@ -49,7 +49,7 @@ KEPT = [
 
 @pytest.mark.parametrize(("model", "weights"), KEPT, ids=str)
 def test_kept_sets_and_seeds_equal_the_cpu(simulator, random_graph, monkeypatch, model, weights):
-    """Sets of many ids, drawn in several looks and batches; seeds with what vertices are worth by themselves."""
+    """Kept sets are drawn in several passes and batches; seeds are chosen by sets plus the known worth of vertices."""
     from gpukit.gim.known import Known
     from gpukit.worlds import collection_cuda
     from gpukit.worlds.collection_cuda import CudaCollection
@@ -97,7 +97,7 @@ def test_sets_of_a_range_of_ids_equal_the_cpu(simulator, random_graph, monkeypat
 @pytest.mark.parametrize("kept", [True, False])
 @pytest.mark.parametrize("representative", [3, -1])
 def test_sets_that_end_early_equal_the_cpu(simulator, random_graph, kept, representative):
-    """Marks of two kinds, and a limit; with a vertex that stands for the sets that ended, and without."""
+    """Two kinds of marks and a limit end sets; a vertex may represent the ended sets."""
     from gpukit.worlds.collection_cuda import CudaCollection
 
     reverse = prepare(random_graph(40, 200, 3, Weights("const", 0.3)), "ic", kept=kept)
@@ -128,7 +128,7 @@ def test_sets_that_end_early_equal_the_cpu(simulator, random_graph, kept, repres
 @pytest.mark.parametrize("rounds", [1, 2])
 @pytest.mark.parametrize("marked", [0, 3, 2500])
 def test_rows_of_a_hub_that_a_block_draws_together(simulator, make_graph, monkeypatch, weights, rounds, marked):
-    """43 rows or 18, of which a thread draws some and 32 threads the others; sets that end before or meanwhile."""
+    """One thread draws some of the 43 or 18 rows, and 32 threads draw the others; sets end before or during this."""
     from gpukit.worlds import sample_cuda
     from gpukit.worlds.collection_cuda import CudaCollection
 
@@ -173,7 +173,7 @@ def test_sets_equal_the_cpu(simulator, random_graph, model, sampler, rounds, wei
 @pytest.mark.parametrize("margin", [0, 40])
 @pytest.mark.parametrize(("rounds", "marked"), [(1, False), (1, True), (2, False)])
 def test_tables_that_grow_while_sets_are_drawn(simulator, random_graph, monkeypatch, margin, rounds, marked):
-    """Before a turn, or since one found no slot, and was taken again."""
+    """Tables grow before a step, or after a step that found no slot and is repeated."""
     from gpukit.worlds import block_cuda, sample_cuda
     from gpukit.worlds.collection_cuda import CudaCollection
     from gpukit.worlds.graph_cuda import SLACK
@@ -194,7 +194,7 @@ def test_tables_that_grow_while_sets_are_drawn(simulator, random_graph, monkeypa
 
 
 def test_no_block_takes_nearly_all_sets(simulator, random_graph, monkeypatch):
-    """Here one of four blocks is over before the next begins."""
+    """Four blocks run one after the other, and still share the sets."""
     from gpukit.device.arguments import View
     from gpukit.worlds import samplers_cuda
 
@@ -215,7 +215,7 @@ def test_no_block_takes_nearly_all_sets(simulator, random_graph, monkeypatch):
 
 
 def test_walks_that_outgrow_their_place_or_stack(simulator, make_graph, monkeypatch):
-    """A long path with a circle at its end, and circles; the general kernel takes over where a stack is too low."""
+    """Walks follow a long path into a cycle, and short cycles; if a stack is too low, the general kernel takes over."""
     from gpukit.worlds import collection_cuda, samplers_cuda, walk_cuda
 
     monkeypatch.setattr(collection_cuda, "SPARE_PAIRS", 1)
@@ -233,7 +233,7 @@ def test_walks_that_outgrow_their_place_or_stack(simulator, make_graph, monkeypa
 
 
 def test_a_stack_that_is_too_low_costs_no_memory(simulator, make_graph, monkeypatch):
-    """The general kernel draws the same sets at once, in as much room as the walks had."""
+    """The general kernel draws the same sets at once, in the room of the walks."""
     from gpukit.worlds import collection_cuda, sample_cuda, samplers_cuda, walk_cuda
 
     monkeypatch.setattr(collection_cuda, "SPARE_PAIRS", 4000)
@@ -282,7 +282,7 @@ def test_seeds_in_more_sets_than_there_are_threads(simulator, make_graph):
 @pytest.mark.long
 @pytest.mark.parametrize("rounds", [1, 2])
 def test_seeds_chosen_in_several_epochs(simulator, random_graph, monkeypatch, rounds):
-    """Sets that a warp takes, and larger ones that the block takes."""
+    """A warp updates small sets, the whole block updates large ones."""
     from gpukit.worlds import cover_cuda, select_cuda
 
     monkeypatch.setattr(select_cuda, "TARGET_CANDIDATES", 12)
@@ -312,7 +312,7 @@ def test_candidates_are_numbered_across_blocks(simulator, random_graph):
 
 
 def test_room_for_sets_that_are_larger_than_was_expected(simulator, random_graph, monkeypatch):
-    """Blocks that had too little get more, and go on with more as long as it is needed."""
+    """Blocks with too little room get more, and keep it as long as they need it."""
     from gpukit.worlds import collection_cuda
     from gpukit.worlds.graph_cuda import SLACK
 
@@ -351,7 +351,7 @@ def eight(gpu):
 
 
 def test_a_full_table_is_seen_between_the_same_barriers(simulator, random_graph, monkeypatch):
-    """Where a thread reads the flag while another one may set it, the two can leave the loop at different barriers."""
+    """If a thread reads the flag while another may set it, the two can leave the loop at different barriers."""
     from numba.cuda.simulator import kernel, kernelapi
 
     from gpukit.worlds import collection_cuda
@@ -390,7 +390,7 @@ def test_a_full_table_is_seen_between_the_same_barriers(simulator, random_graph,
 
 
 def test_a_batch_that_found_no_room_writes_no_entries(simulator, random_graph, monkeypatch):
-    """What is packed then may lie anywhere, also before the first entry."""
+    """The place of the entries is then arbitrary, and may lie before the first entry."""
     from gpukit.worlds import samplers_cuda
 
     gpu = pair(random_graph(20, 60, 1), "ic", "skip")[1]

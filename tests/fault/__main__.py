@@ -1,7 +1,7 @@
-"""``python -m fault``: make faults, judge what came of them, count.
+"""``python -m fault``: make faults, judge the results, and count them.
 
-``--seed`` and ``--first`` say which faults, ``--count`` how many; the same numbers make the same faults. ``--record``
-adds the counts to a file, ``--keep`` names the folder in which failed faults stay to be looked at.
+``--seed`` and ``--first`` select the faults, and ``--count`` is their number; the same numbers make the same faults.
+``--record`` adds the counts to a file. ``--keep`` names the folder that keeps failed faults for inspection.
 """
 
 import argparse
@@ -24,11 +24,11 @@ from fault.judge import Answer, run_undisturbed
 from fault.process import import_commands, serve
 
 WORKFLOW_EVERY = 50
-"""One fault in so many is the workflow's, where these are asked for."""
+"""With ``--workflow``, one fault in this many strikes the workflow."""
 
 
 def needed(asked: argparse.Namespace) -> list[Command]:
-    """Return the commands that the faults asked for strike, and those that make their inputs, in order."""
+    """Return the commands that the requested faults strike, and those that make their inputs, in order."""
     struck = {choose(asked.seed, number)[1] for number in range(asked.first, asked.first + asked.count)}
     wanted: set[str] = set()
     found = []
@@ -40,7 +40,7 @@ def needed(asked: argparse.Namespace) -> list[Command]:
 
 
 def prepare(pool: Path, wanted: list[Command]) -> None:
-    """Run commands undisturbed and keep their files, what they print and what they take."""
+    """Run commands undisturbed; keep their files, what they print, their time and their memory."""
     write_sources(pool)
     answers = {}
     for command in wanted:
@@ -62,12 +62,12 @@ def prepare(pool: Path, wanted: list[Command]) -> None:
 
 
 def work(asked: argparse.Namespace) -> int:
-    """Be one of the processes that make faults: every ``jobs``-th of those asked for, a line of JSON for each."""
+    """Make every ``jobs``-th of the requested faults, in one process, and print a line of JSON for each."""
     root = Path(asked.keep)
     folder = root / f"job-{asked.job}"
     folder.mkdir()
     os.environ["TMPDIR"] = str(folder)
-    os.environ["XDG_CACHE_HOME"] = str(root / "cache")  # the user's own is none of our business
+    os.environ["XDG_CACHE_HOME"] = str(root / "cache")  # leave the user's cache alone
     tempfile.tempdir = None
     import_commands()
     pool = root / "pool"
@@ -86,13 +86,13 @@ def work(asked: argparse.Namespace) -> int:
 
 
 def start(arguments: list[str], job: int, keep: Path) -> subprocess.Popen[str]:
-    """Start a process of the harness, out of reach of the terminal's Ctrl-C."""
+    """Start a process of the harness that Ctrl-C in the terminal does not reach."""
     words = [sys.executable, "-m", "fault", *arguments, "--job", str(job), "--keep", str(keep)]
     return subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True)
 
 
 def lead(asked: argparse.Namespace, arguments: list[str]) -> int:
-    """Start the others, tell of failures as they come, count."""
+    """Start the other processes, print failures as they happen, and count."""
     began = time.monotonic()
     keep = Path(asked.keep or tempfile.mkdtemp(prefix="gpukit-fault-"))
     keep.mkdir(exist_ok=True)
@@ -129,7 +129,7 @@ def lead(asked: argparse.Namespace, arguments: list[str]) -> int:
 
 
 def conclude(asked: argparse.Namespace, verdicts: list[dict], keep: Path, broken: bool, seconds: float) -> int:
-    """Print what was counted, add it to the record, clean up."""
+    """Print the counts, add them to the record, and clean up."""
     for reason in sorted({verdict["skipped"] for verdict in verdicts if verdict["skipped"]}):
         number = sum(verdict["skipped"] == reason for verdict in verdicts)
         print(f"SKIPPED {number} faults: {reason}")
@@ -148,7 +148,7 @@ def conclude(asked: argparse.Namespace, verdicts: list[dict], keep: Path, broken
 
 
 def with_mounts(arguments: list[str]) -> None:
-    """Go on in a mount namespace of our own, as root in it: mounts end with the process, and anyone may make them."""
+    """Restart as root in a separate mount namespace: any user may then mount, and mounts end with the process."""
     if "GPUKIT_FAULT_NAMESPACE" in os.environ or not (unshare := shutil.which("unshare")):
         return
     words = [unshare, "--mount"] + (["--user", "--map-root-user"] if os.geteuid() else [])
@@ -158,7 +158,7 @@ def with_mounts(arguments: list[str]) -> None:
 
 
 def main() -> int:
-    """Parse and begin."""
+    """Parse the options and begin."""
     parser = argparse.ArgumentParser(prog="python -m fault", description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=1, help="number of the first fault")

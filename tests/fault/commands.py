@@ -105,7 +105,7 @@ verify G.h5 W.h5 gim.h5 rr-0.h5 rank.h5 irw.h5 near.h5 start.h5 circles.h5 index
 diff gim.h5 gim.h5
 doctor
 """
-"""In an order in which they can run; ``> FILE`` keeps what a command prints for those that read it."""
+"""The commands in an order in which they can run; ``> FILE`` keeps what a command prints, as an input of others."""
 
 SOURCES = (
     "edges.txt",
@@ -123,7 +123,7 @@ SOURCES = (
 
 @dataclass(frozen=True)
 class Command:
-    """One command: its words, the files it reads, the file it writes and the one that keeps what it prints."""
+    """A command: its words, the files that it reads, the file that it writes, and the file for what it prints."""
 
     words: tuple[str, ...]
     inputs: tuple[str, ...]
@@ -132,13 +132,13 @@ class Command:
 
     @property
     def name(self) -> str:
-        """The words before the first file or option: what docs and counts call it."""
+        """The words before the first file or option: the name in docs and counts."""
         words = self.words[: 3 if self.words[0] == "papers" else 2]
         return " ".join(word for word in words if "." not in word and not word.startswith("-"))
 
     @property
     def timed(self) -> bool:
-        """Whether its output holds times, so that no two are equal."""
+        """Whether its output contains times, so that no two outputs are equal."""
         return self.words[:2] == ("papers", "bench")
 
 
@@ -153,7 +153,7 @@ def commands() -> list[Command]:
         named = [word.rpartition("=")[2] for word in words]
         inputs = tuple(dict.fromkeys(word for word in named if word in files))
         if words[:2] == ("merit", "next") and out is None:
-            out = words[3]  # the state is brought up to date where it lies
+            out = words[3]  # it replaces the state
         found.append(Command(words, inputs, out, kept or None))
         files |= {one for one in (out, kept) if one}
     return found
@@ -181,6 +181,6 @@ def write_sources(folder: Path) -> None:
 
 
 def provide(command: Command, pool: Path, folder: Path) -> None:
-    """Copy what a command reads into a folder."""
+    """Copy the inputs of a command into a folder."""
     for name in command.inputs:
         shutil.copyfile(pool / name, folder / name)

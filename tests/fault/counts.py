@@ -1,4 +1,4 @@
-"""Counts of faults and of fuzzing over several sittings, and their tables in docs/reliability.md."""
+"""Counts of faults and of fuzzing over several runs, and their tables in docs/reliability.md."""
 
 import json
 from collections import Counter
@@ -40,7 +40,7 @@ def sitting(seed: int, first: int, verdicts: list[dict[str, Any]], seconds: floa
 
 
 def lines(sitting: dict[str, Any]) -> str:
-    """Return the counts of a sitting for people."""
+    """Return the counts of a run as text for people."""
     rows = []
     for name, counter in sitting["fault"].items():
         rows.append(f"{name:20}" + "".join(f"  {counter[key]} {key}" for key in OUTCOMES if counter.get(key)))
@@ -48,7 +48,7 @@ def lines(sitting: dict[str, Any]) -> str:
 
 
 def add(path: Path, what: str, one: dict[str, Any]) -> None:
-    """Add a sitting to the record, whose list ``what`` it goes to; the same numbers again replace the older ones."""
+    """Add a run to the list ``what`` of the record; it replaces an older run with the same numbers."""
     record = json.loads(path.read_text()) if path.exists() else {"faults": [], "fuzzing": []}
     key = ("seed", "first", "last") if what == "faults" else ("fuzzer", "seed")
     kept = [old for old in record[what] if [old[name] for name in key] != [one[name] for name in key]]

@@ -1,4 +1,4 @@
-"""Files damaged on purpose: cut off, flipped, wiped, and artifacts that lie with every checksum right."""
+"""Files damaged on purpose: cut off, flipped, wiped, and artifacts with false content and correct checksums."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def flip(path: Path, draw: Random) -> str:
 
 
 def wipe(path: Path, draw: Random) -> str:
-    """Replace a stretch by zeros, ones, noise or another stretch, as a disk does that loses blocks."""
+    """Replace a stretch by zeros, ones, noise or another stretch, like a disk that loses blocks."""
     content = bytearray(path.read_bytes())
     length = min(len(content), draw.choice((1, 16, 512, 4096)))
     at, other = (draw.randrange(len(content) - length + 1) for _ in range(2))
@@ -47,7 +47,7 @@ def wipe(path: Path, draw: Random) -> str:
 
 
 def grow(path: Path, draw: Random) -> str:
-    """Append noise, or the file itself once more."""
+    """Append noise or a copy of the file."""
     content = path.read_bytes()
     more = content if draw.random() < 0.5 else draw.randbytes(draw.choice((1, 100, 5000)))
     path.write_bytes(content + more)
@@ -68,7 +68,7 @@ def datasets(file: h5py.File) -> dict[str, h5py.Dataset]:
 
 
 def rewrite(path: Path, change: Callable[[dict[str, np.ndarray], dict[str, Any]], str]) -> str:
-    """Change arrays and attributes of an artifact and make every checksum fit.
+    """Change arrays and attributes of an artifact, and correct every checksum.
 
     ``change`` gets both and changes them in place.
     """
@@ -87,7 +87,7 @@ def rewrite(path: Path, change: Callable[[dict[str, np.ndarray], dict[str, Any]]
 
 
 def _odd(array: np.ndarray, draw: Random) -> Any:
-    """Return a value that an array's type can hold and that its meaning may not allow."""
+    """Return a value that the type of an array allows, but perhaps not its meaning."""
     if array.dtype.kind == "f":
         return draw.choice((0.0, -1.0, 0.5, 1e300, float("inf"), float("-inf"), float("nan"), -0.0))
     if array.dtype.kind not in "iu":
@@ -182,13 +182,13 @@ def change_attribute(arrays: dict[str, np.ndarray], attributes: dict[str, Any], 
 
 
 def lie(path: Path, draw: Random) -> str:
-    """Change what an artifact says, with every checksum right."""
+    """Change the content of an artifact, with correct checksums."""
     change = draw.choice((change_value, change_value, change_order, change_order, change_shape, change_attribute))
     return rewrite(path, lambda arrays, attributes: change(arrays, attributes, draw))
 
 
 def disguise(path: Path, draw: Random) -> str:
-    """Store a dataset of an artifact in a way that reads other files, or unpacks to more than memory holds."""
+    """Store a dataset of an artifact so that it refers to other files, or unpacks to more than the memory."""
     kind = draw.choice(("external file", "virtual", "link", "link out", "bomb", "many chunks"))
     with h5py.File(path, "r+") as file:
         items = {name: item for name, item in datasets(file).items() if item.size}

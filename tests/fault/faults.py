@@ -20,16 +20,16 @@ from fault.process import Process, finish, limit, starve
 
 SMALL_DISK = 2 << 20
 ENDS_S = 20.0
-"""Time to end after SIGINT or SIGTERM; it is three seconds on a machine that does nothing else."""
+"""Time to end after SIGINT or SIGTERM; on an idle machine it takes three seconds."""
 
 
 class Skipped(Exception):
-    """A fault that cannot be made here; says why."""
+    """A fault that cannot be made here; the message says why."""
 
 
 @dataclass
 class Verdict:
-    """What came of one fault."""
+    """The result of one fault."""
 
     command: str
     fault: str
@@ -41,14 +41,14 @@ class Verdict:
 
 @dataclass
 class Stage:
-    """Where faults happen: the undisturbed files and answers, and a folder of this process."""
+    """The undisturbed files and answers, and the folder in which this process makes faults."""
 
     pool: Path
     answers: dict[Command, Answer]
     folder: Path
 
     def scene(self, command: Command, draw: Random, name: str, small: bool = False) -> Scene:
-        """Set a folder up for a command; half of the times an older output of its kind lies there, of other bytes."""
+        """Set up a folder for a command; in half of the cases it has an older output with other bytes."""
         folder = (self.small_disk() if small else self.folder) / name
         folder.mkdir(parents=True)
         provide(command, self.pool, folder)
@@ -71,7 +71,7 @@ class Stage:
 
 
 def kill(stage: Stage, scene: Scene, draw: Random, verdict: Verdict) -> list[str]:
-    """Send a signal, or two, at a random time, or as soon as a temporary file is there."""
+    """Send one or two signals, at a random time or as soon as a temporary file exists."""
     number = signal.Signals[verdict.fault]
     answer = stage.answers[scene.command]
     own = draw.random() < 0.1
@@ -110,7 +110,7 @@ def kill(stage: Stage, scene: Scene, draw: Random, verdict: Verdict) -> list[str
 
 
 def no_room(stage: Stage, scene: Scene, draw: Random, verdict: Verdict) -> list[str]:
-    """Let files grow to a few bytes only."""
+    """Limit the size of files to a few bytes."""
     answer = stage.answers[scene.command]
     room = int(draw.random() * 1.2 * len(answer.out or b""))
     verdict.said = f"files of {room} bytes at most"
@@ -120,7 +120,7 @@ def no_room(stage: Stage, scene: Scene, draw: Random, verdict: Verdict) -> list[
 
 
 def full_disk(stage: Stage, scene: Scene, draw: Random, verdict: Verdict) -> list[str]:
-    """Write onto a disk on which a few pages are left."""
+    """Write to a disk that has a few free pages."""
     answer = stage.answers[scene.command]
     pages = draw.randrange(len(answer.out or b"") // 4096 + 4)
     verdict.said = f"{pages} pages left"
@@ -137,7 +137,7 @@ def full_disk(stage: Stage, scene: Scene, draw: Random, verdict: Verdict) -> lis
 
 
 def streams(stage: Stage, scene: Scene, draw: Random, verdict: Verdict) -> list[str]:
-    """Give standard streams that are full, closed or not read on."""
+    """Give standard streams that are full, closed or no longer read."""
     kind = verdict.said = draw.choice(("output full", "output closed", "not read on", "input closed", "error closed"))
 
     def prepare() -> None:
@@ -204,7 +204,7 @@ def _digest(path: Path) -> str:
 
 
 def two(stage: Stage, scene: Scene, draw: Random, verdict: Verdict) -> list[str]:
-    """Run a command twice at once on one output, or on one state; one of the two may be killed."""
+    """Run a command twice concurrently, with the same output or the same state; one of the two may be killed."""
     command, answer = scene.command, stage.answers[scene.command]
     delay, killed = draw.random() * answer.seconds, draw.random() < 0.3
     number = draw.choice((signal.SIGKILL, signal.SIGTERM))
@@ -242,7 +242,7 @@ def two(stage: Stage, scene: Scene, draw: Random, verdict: Verdict) -> list[str]
 
 
 def odd_output(stage: Stage, scene: Scene, draw: Random, verdict: Verdict) -> list[str]:
-    """Name an output that is no plain file: a pipe, a device, a folder, a link, or an input itself."""
+    """Name an output that is no regular file: a pipe, a device, a folder, a link, or an input."""
     command, answer = scene.command, stage.answers[scene.command]
     kinds = ["pipe", "device", "folder", "missing folder", "link", "dangling link", "long name"]
     kind = draw.choice(kinds + (["input", "link to input", "hard link to input"] if command.inputs else []))
@@ -326,7 +326,7 @@ KINDS: dict[str, tuple[int, Callable[..., list[str]], Callable[[Command], bool]]
 
 
 def choose(seed: int, number: int) -> tuple[str, Command, Random]:
-    """Return the kind of a fault, the command it strikes and where its further draws come from."""
+    """Return the kind of a fault, the command that it strikes, and the generator of its other draws."""
     draw = Random(f"gpukit fault {seed}/{number}")
     kind = draw.choices(list(KINDS), [weight for weight, _, _ in KINDS.values()])[0]
     suitable = [command for command in commands() if KINDS[kind][2](command)]
@@ -336,7 +336,7 @@ def choose(seed: int, number: int) -> tuple[str, Command, Random]:
 
 
 def strike(stage: Stage, seed: int, number: int) -> Verdict:
-    """Make one fault: a function of seed and number but for the scheduler's time."""
+    """Make one fault; it depends on seed and number, and on the timing of processes."""
     kind, command, draw = choose(seed, number)
     fault = KINDS[kind][1]
     verdict = Verdict(command.name, kind)

@@ -1,7 +1,8 @@
-"""``python -m fault.fuzz NAME``: feed readers odd content; the right answer or one of gpukit's errors, in bounded time.
+"""``python -m fault.fuzz NAME``: give readers odd content.
 
-Every fuzzer is a function of an example with its hypothesis strategy. By default hypothesis draws the examples, a
-function of the seed; ``--coverage`` lets atheris (if installed) look for those that reach new lines of Python.
+A reader must return the right answer or one of gpukit's errors, in bounded time. A fuzzer has a check of one example
+and a hypothesis strategy that draws examples. By default hypothesis draws them from the seed. With ``--coverage``
+atheris, if installed, searches for examples that reach new lines of Python.
 """
 
 import argparse
@@ -36,7 +37,7 @@ FUZZERS: dict[str, Callable[[Path], Fuzzer]] = {
     "sources": sources,
     "configurations": configurations,
 }
-"""Of each the function that makes, in a folder of its own, the strategy and the check of one example."""
+"""For each fuzzer, the function that makes its strategy and the check of one example, in a separate folder."""
 ROUND = 100
 HANGS_S = 60
 
@@ -53,7 +54,7 @@ def cpu_seconds() -> float:
 
 
 def fuzz(name: str, budget_s: float, first_seed: int, most: int, folder: Path) -> tuple[int, list[str]]:
-    """Draw examples in rounds, each of its own seed, until the CPU time is spent; return their number and failures."""
+    """Draw examples in rounds with different seeds until the CPU time is used; return their number and the failures."""
     strategy, check = FUZZERS[name](folder)
     tried = 0
     signal.signal(signal.SIGALRM, hang)
@@ -88,7 +89,7 @@ def fuzz(name: str, budget_s: float, first_seed: int, most: int, folder: Path) -
 
 
 def cover(name: str, budget_s: float, folder: Path) -> None:
-    """Let atheris draw the examples; it ends the process."""
+    """Let atheris draw the examples; it also ends the process."""
     import atheris
 
     with atheris.instrument_imports(include=["gpukit"]):
@@ -101,7 +102,7 @@ def cover(name: str, budget_s: float, folder: Path) -> None:
 
 
 def main() -> int:
-    """Parse and begin."""
+    """Parse the options and begin."""
     parser = argparse.ArgumentParser(prog="python -m fault.fuzz", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(FUZZERS))
     parser.add_argument("--minutes", type=float, default=30.0, help="CPU time of each")

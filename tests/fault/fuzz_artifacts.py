@@ -1,4 +1,4 @@
-"""The fuzzer of HDF5 artifacts: damaged ones of every kind, read in children, since the C library may crash."""
+"""The fuzzer of HDF5 artifacts of every kind; child processes read damaged ones, because the C library may crash."""
 
 import itertools
 import os
@@ -35,7 +35,7 @@ KINDS = (
     "egos.h5",
     "spread.h5",
 )
-"""Files of the harness's commands: one of every kind of artifact, some of two."""
+"""Files that the harness's commands write: one or two of each kind of artifact."""
 MEMORY = 1 << 30
 LIMIT_S = 30
 SOUND, REFUSED = 0, 3
@@ -63,7 +63,7 @@ def make(folder: Path) -> None:
 
 
 def artifacts(folder: Path) -> tuple[Any, Any]:
-    """Return the fuzzer: the name of an artifact, the kinds of damage, and what they draw from."""
+    """Return the fuzzer; an example has the name of an artifact, kinds of damage, and a seed of their draws."""
     pool, trial = folder / "pool", folder / "trial"
     pool.mkdir()
     os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
@@ -98,7 +98,10 @@ def artifacts(folder: Path) -> tuple[Any, Any]:
 
 
 def judge(path: Path, story: str) -> None:
-    """Read a file as ``gpukit verify`` does and as commands do: both refuse it, or none does, in a line."""
+    """Read a file as ``gpukit verify`` and as commands do; both must refuse it with one line, or both accept it.
+
+    Only ``verify`` may refuse a Binsparse descriptor, which commands do not read.
+    """
     if _read_in_child(path, "hdf5")[0] < 0:  # the HDF5 library itself never ends or crashes
         return
     full, text, memory = _read_in_child(path, "verify")
@@ -117,7 +120,7 @@ def _ended(code: int) -> str:
 
 
 def _read_in_child(path: Path, way: str, limit_s: float = LIMIT_S) -> tuple[int, str, int]:
-    """Read a file in a fork; return its exit code (a signal's number, negative), its line, and its memory in bytes."""
+    """Read a file in a fork; return its exit code (negative: a signal), its line, and its memory in bytes."""
     out, into = os.pipe()
     child = os.fork()
     if child == 0:

@@ -1,4 +1,4 @@
-"""The fuzzer of the workflow's configurations: planned, or refused in a few lines; a shell runs none of its text."""
+"""The fuzzer of workflow configurations: each is planned, or refused in a few lines; no shell runs its text."""
 
 import copy
 import re
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fault.workflow import ROOT
 
 LINES = 25
-"""Lines that a refusal may take; Snakemake adds some of its own to ours."""
+"""Most lines of a refusal; Snakemake adds its own lines to ours."""
 LIMIT_S = 60
 EDGES = {"tiny.txt": "1 2\n2 3\n3 1\n"}
 BASE: dict[str, Any] = {
@@ -145,12 +145,12 @@ def _changed(draw: Any) -> str:
 
 
 def _has_entry(graphs: Any) -> bool:
-    """Return whether the first of the graphs has keys; an earlier change may have put anything there."""
+    """Return whether the first graph has keys; an earlier change may have replaced it by anything."""
     return isinstance(graphs, list) and bool(graphs) and isinstance(graphs[0], dict)
 
 
 def configurations(folder: Path) -> tuple[Any, Any]:
-    """Return the fuzzer: the text of a configuration, planned and never run."""
+    """Return the fuzzer; an example is the text of a configuration, which is planned and never run."""
     for name, text in EDGES.items():
         (folder / name).write_text(text)
     strategy = st.one_of(_changed(), _changed(), _changed(), st.sampled_from(RAW), st.text(max_size=40))
@@ -181,7 +181,7 @@ def configurations(folder: Path) -> tuple[Any, Any]:
 
 
 def _runs(plan: str) -> str:
-    """Return the first line of a plan's shell text in which our mark stands outside single quotes."""
+    """Return the first line of a plan's shell text that has our mark outside single quotes."""
     for part in re.findall(r"(?ms)^ *Shell command: (.*?)(?=^\S|\Z|^\[)", plan):
         bare = re.sub(r"'[^']*'", "", part)
         if "touch" in bare:

@@ -79,7 +79,7 @@ ODD = [
     "~",
     "$(id)",
 ]
-"""Words that readers may take for something else than people do."""
+"""Words that readers may understand differently from people."""
 WORDS = st.one_of(
     st.integers(95, 145).map(str), st.integers(0, 2**64).map(str), st.sampled_from(ODD), st.text(max_size=4)
 )
@@ -89,7 +89,7 @@ ENDS = st.sampled_from(["\n", "\n", "\n", "\n", "\r\n", "\r", "\n\n", "\n# x\n",
 
 
 def lines_of(*fields: Any) -> st.SearchStrategy[bytes]:
-    """Return texts: lines of these fields, right, or with one odd word, or with odd gaps and ends; or any bytes."""
+    """Return texts of lines with these fields: correct, with one odd word, with odd gaps and ends, or any bytes."""
 
     def with_odd(lines: list[list[str]], line: int, field: int, word: str) -> str:
         lines[line % len(lines)][field] = word
@@ -109,15 +109,15 @@ def lines_of(*fields: Any) -> st.SearchStrategy[bytes]:
 
 
 class Refused(Exception):
-    """What the plain reading of the format says to a text that gpukit has to refuse."""
+    """The plain reading of the format found that gpukit must refuse the text."""
 
 
 class Unsaid(Exception):
-    """The format leaves open what a text means: whether it is refused does not matter, only how."""
+    """The format does not define the meaning of the text: gpukit may refuse it, with one line, or read it."""
 
 
 def outcome(call: Any) -> Any:
-    """Return what a call returns, or Refused where it ends in one of gpukit's lines; other exceptions pass."""
+    """Return the result of a call, or Refused if it ends with one of gpukit's lines; other exceptions pass."""
     from gpukit.cli.app import explain
 
     try:
@@ -175,7 +175,7 @@ def edges(folder: Path) -> tuple[Any, Any]:
 
 
 def plain_edges(content: bytes, weights: bool) -> Any:
-    """Read an edge list as docs/command-line.md describes it, a line at a time."""
+    """Read an edge list as docs/command-line.md describes it, line by line."""
     if content.startswith(b"\x1f\x8b"):
         try:
             content = gzip.decompress(content)
@@ -234,7 +234,7 @@ def plain_edges(content: bytes, weights: bool) -> Any:
 
 
 def is_other(first: str) -> bool:
-    """Return whether the first line of an edge list says that it is not of the plain format."""
+    """Return whether the first line of an edge list says that the format is not the plain one."""
     ends = re.split(r"[ \t]*,[ \t]*|[ \t]+", first)[:2]
     if len(ends) == 2 and all(re.fullmatch("[-+]?[0-9]+", one) for one in ends):
         return False
@@ -255,7 +255,7 @@ def people() -> Any:
 
 
 def plain_lines(content: bytes) -> list[list[str]]:
-    """Return the fields of lines as the formats say: text, comments from ``#`` on, blanks or commas between fields."""
+    """Return the fields of lines: comments begin with ``#``, and blanks or commas separate fields."""
     try:
         text = content.decode()
     except UnicodeDecodeError:
@@ -270,7 +270,7 @@ def plain_lines(content: bytes) -> list[list[str]]:
 
 
 def plain_ids(words: list[str]) -> list[int]:
-    """Return vertices (id - 100) of words."""
+    """Return the vertices (id - 100) that words name."""
     if not all(re.fullmatch("[0-9]{1,19}", word) and 100 <= int(word) < 140 for word in words):
         raise Refused
     ids = [int(word) - 100 for word in words]
@@ -308,17 +308,17 @@ def _vertices(folder: Path, option: str, none: bool) -> tuple[Any, Any]:
 
 
 def observed(folder: Path) -> tuple[Any, Any]:
-    """Return the fuzzer of ``--observed``: ids or a file of them, also none."""
+    """Return the fuzzer of ``--observed``: ids, or a file of ids, possibly none."""
     return _vertices(folder, "--observed", True)
 
 
 def seeds(folder: Path) -> tuple[Any, Any]:
-    """Return the fuzzer of seeds: ids or a file of them."""
+    """Return the fuzzer of seeds: ids, or a file of ids."""
     return _vertices(folder, "--seeds", False)
 
 
 def costs(folder: Path) -> tuple[Any, Any]:
-    """Return the fuzzer of cost files; vertices that these do not name cost what is usual."""
+    """Return the fuzzer of cost files; a vertex that a file does not name has the default cost."""
     from gpukit.cli.vertices.read import vertex_numbers
 
     graph, path = people(), folder / "costs"
@@ -358,7 +358,7 @@ def costs(folder: Path) -> tuple[Any, Any]:
 
 
 def sources(folder: Path) -> tuple[Any, Any]:
-    """Return the fuzzer of files of sources: a query a line, of words ID or ID:WEIGHT."""
+    """Return the fuzzer of files of sources: each line is a query, with words ID or ID:WEIGHT."""
     from gpukit.cli.options import Queries
     from gpukit.cli.vertices.read import read_sources
 

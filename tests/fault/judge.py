@@ -16,9 +16,9 @@ from fault.damage import datasets
 from fault.process import Process, finish
 
 LIMIT_S = 120.0
-"""Longest time of any command here; undisturbed, none takes three seconds."""
+"""Longest time of a command here; undisturbed commands take less than three seconds."""
 MEMORY = 256 << 20
-"""Bytes that a command may take beyond what it takes undisturbed."""
+"""Bytes that a command may use beyond those of its undisturbed run."""
 CODES = range(6)
 INTERRUPTED = 5
 TEMPORARY = re.compile(r"\..+\.(tmp|lock)")
@@ -26,7 +26,7 @@ TEMPORARY = re.compile(r"\..+\.(tmp|lock)")
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command gives when nothing disturbs it."""
+    """The result of an undisturbed command."""
 
     out: bytes | None
     printed: bytes
@@ -37,22 +37,22 @@ class Answer:
 
 @dataclass
 class Scene:
-    """One fault's folder: what lies in it before, and what was done to it.
+    """The folder of one fault: its files before the fault, and the fault.
 
     Attributes
     ----------
     damaged : tuple of str
-        Inputs that are not what the pool holds, so that another answer may be right.
+        Inputs that differ from those of the pool, so another answer may be right.
     signals : tuple of int
-        What was sent.
+        The signals that were sent.
     silent : bool
-        Whether nobody could read standard error, or nobody read standard output on.
+        Whether standard error could not be read, or standard output was no longer read.
     unprinted : bool
-        Whether what it printed does not matter.
+        Whether the printed text does not matter.
     extra : frozenset of str
-        Names that may lie in the folder afterwards.
+        Names of files that may be in the folder afterwards.
     before : dict of str to bytes
-        The files that lay there.
+        The files before the fault.
     """
 
     folder: Path
@@ -67,7 +67,7 @@ class Scene:
 
     @classmethod
     def set(cls, folder: Path, command: Command, **more: Any) -> "Scene":
-        """Note what lies in the folder now."""
+        """Record the files that are in the folder now."""
         scene = cls(folder, command, folder / command.out if command.out else None, **more)
         scene.before = files(folder)
         return scene
@@ -79,7 +79,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def judge(scene: Scene, process: Process, answer: Answer) -> list[str]:
-    """Return one line for everything that does not hold after a command has ended."""
+    """Return one line for each condition that does not hold after a command has ended."""
     wrong = _ending(scene, process) + _leftovers(scene)
     if process.memory > answer.memory + MEMORY:
         wrong.append(f"took {process.memory >> 20} MiB; undisturbed {answer.memory >> 20}")
@@ -128,7 +128,7 @@ def _ending(scene: Scene, process: Process) -> list[str]:
 
 
 def _leftovers(scene: Scene) -> list[str]:
-    """Judge what lies in the folder that was not there: after SIGKILL temporaries, else nothing."""
+    """Judge new files in the folder: only SIGKILL may leave files, which must be temporary ones."""
     allowed = set(scene.before) | scene.extra | ({scene.out.name} if scene.out else set())
     left = {path.name for path in scene.folder.iterdir()} - allowed
     if signal.SIGKILL in scene.signals:
@@ -137,7 +137,7 @@ def _leftovers(scene: Scene) -> list[str]:
 
 
 def incomplete(scene: Scene, path: Path) -> list[str]:
-    """Return what is wrong with an output that is neither the old one nor the undisturbed one."""
+    """Return the faults of an output that is neither the old one nor the undisturbed one."""
     if path.suffix == ".h5":
         check = run_undisturbed(["verify", path.name], scene.folder)
         return [] if check.code == 0 else [f"the output is broken: {check.err.decode(errors='replace').strip()[-200:]}"]
@@ -153,7 +153,7 @@ def incomplete(scene: Scene, path: Path) -> list[str]:
 
 
 def same_answer(one: bytes | None, other: bytes | None) -> bool:
-    """Return whether two outputs say the same, though artifacts may name inputs of other digests."""
+    """Return whether two outputs are equal, except that artifacts may name inputs with other digests."""
     signature = b"\x89HDF\r\n\x1a\n"
     if one is None or other is None or not (one.startswith(signature) and other.startswith(signature)):
         return one == other
@@ -172,7 +172,7 @@ def run_undisturbed(words: list[str], folder: Path) -> Process:
 
 
 def refused(path: Path) -> str:
-    """Return why ``gpukit verify`` refuses an artifact; empty if it does not."""
+    """Return the reason why ``gpukit verify`` refuses an artifact; empty if it does not."""
     aside = path.parent / "aside"
     aside.mkdir()
     shutil.copy(path, aside)
@@ -193,9 +193,9 @@ def _timeless(value: Any) -> Any:
 
 
 def same_print(command: Command, one: bytes, other: bytes) -> bool:
-    """Return whether two prints are equal but for times and free memory, which other processes change.
+    """Return whether two printed texts are equal, except for times and free memory, which other processes change.
 
-    Of people's summaries the lines without them are compared.
+    Of summaries for people only the lines without such values are compared.
     """
     if command.timed:
         return True

@@ -1,7 +1,7 @@
 """Run gpukit's command line under a fault: in a fork of this process, which has imported it, or in a new process.
 
-A fork runs the same ``main`` with the same handlers, threads and end of the process as a command; only the start of the
-interpreter and the imports, two thirds of a short command's time, are shared.
+A fork runs the same ``main`` as a command, with the same handlers, threads and end of the process. Forks share only the
+start of the interpreter and the imports, which are two thirds of a short command's time.
 """
 
 import gc
@@ -18,18 +18,18 @@ from pathlib import Path
 
 TICK_S = 0.0005
 PRINTED = 64 << 20
-"""Bytes that a command may print; one that does not stop is a finding, too."""
+"""Most bytes that a command may print; a command that prints without end is also a failure."""
 
 
 class Forked(BaseException):
     """Raised in a new child, to leave every frame of the harness before the command begins.
 
-    On its way no ``with`` and no ``finally`` may do anything: it would be done in the child, too.
+    No ``with`` and no ``finally`` on its way may have an effect, because the effect would also happen in the child.
     """
 
 
 def serve(work: Callable[[], int]) -> int:
-    """Call ``work``; a child that :class:`Process` forks inside it comes out here and becomes the command."""
+    """Call ``work``; a child that :class:`Process` forks inside it returns here and becomes the command."""
     try:
         return work()
     except Forked:
@@ -40,7 +40,7 @@ def serve(work: Callable[[], int]) -> int:
 
 
 def import_commands() -> None:
-    """Import what the commands would, so that forks need not; starts no thread."""
+    """Import the modules of the commands, so that forks need not; this starts no thread."""
     from gpukit.cli.app import COMMANDS
 
     libraries = ("h5py", "hdf5plugin", "numba", "scipy.sparse", "pandas", "matplotlib.figure", "jinja2", "rich.console")
@@ -50,15 +50,15 @@ def import_commands() -> None:
         importlib.import_module(target.partition(":")[0])
     from numba.core.registry import cpu_target
 
-    cpu_target.typing_context.refresh()  # what Numba knows of NumPy, a third of a short command's time
+    cpu_target.typing_context.refresh()  # Numba's data on NumPy, a third of a short command's time
     cpu_target.target_context.refresh()
     gc.collect()
-    gc.freeze()  # else every child copies all these pages when it ends
+    gc.freeze()  # otherwise every child would copy all these pages when it ends
 
 
 @dataclass
 class Process:
-    """A command that runs, and in the end what it said and how it ended.
+    """A running command, and later what it printed and how it ended.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class Process:
         return self
 
     def _become(self, out: int, err: int) -> None:
-        """Turn this fork into the command: streams, folder, signals, limits."""
+        """Set streams, folder, signals and limits, and turn this fork into the command."""
         os.setsid()
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(out, 1)
@@ -116,7 +116,7 @@ class Process:
         raise Forked
 
     def listens(self) -> bool:
-        """Return whether the command has begun to watch for SIGTERM; before, Python itself answers signals."""
+        """Return whether the command handles SIGTERM already; before that, Python itself handles signals."""
         try:
             text = Path(f"/proc/{self.pid}/status").read_text()
             return bool(int(text.split("SigCgt:")[1].split()[0], 16) >> (signal.SIGTERM - 1) & 1)
@@ -129,7 +129,7 @@ class Process:
             os.kill(self.pid, number)
 
     def poll(self) -> bool:
-        """Take what was printed; return whether the command has ended."""
+        """Read what was printed; return whether the command has ended."""
         with selectors.DefaultSelector() as ready:
             for pipe in self._pipes:
                 ready.register(pipe, selectors.EVENT_READ)
@@ -156,7 +156,7 @@ class Process:
 
 
 def finish(processes: Sequence[Process], limit_s: float, step: Callable[[], None] = lambda: None) -> None:
-    """Wait for commands, calling ``step`` all the time; kill those that take longer than ``limit_s``."""
+    """Wait for commands and call ``step`` repeatedly; kill commands that take longer than ``limit_s``."""
     end = time.monotonic() + limit_s
     while not all([process.poll() for process in processes]):
         step()
@@ -169,12 +169,12 @@ def finish(processes: Sequence[Process], limit_s: float, step: Callable[[], None
 
 
 def limit(kind: int, size: int) -> Callable[[], None]:
-    """Return what sets a limit on resources in a new process."""
+    """Return a function that limits a resource in a new process."""
     return lambda: resource.setrlimit(kind, (size, resource.getrlimit(kind)[1]))
 
 
 def starve(extra: int) -> Callable[[], None]:
-    """Return what leaves a new process ``extra`` bytes of address space beyond what it has."""
+    """Return a function that limits a new process to ``extra`` bytes of address space beyond those it uses."""
 
     def set_limit() -> None:
         pages = int(Path("/proc/self/statm").read_text().split()[0])

@@ -1,4 +1,4 @@
-"""The short form of the harness, with a hundred faults; and its counts in the documentation."""
+"""A short run of the harness, with a hundred faults, and its counts in the documentation."""
 
 import json
 import os
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.long
-@pytest.mark.timeout(900)  # a minute on two cores that do nothing else
+@pytest.mark.timeout(900)  # a minute on two idle cores
 def test_a_hundred_faults(tmp_path: Path) -> None:
     paths = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
     command = [sys.executable, "-m", "fault", "--seed", "0", "--count", "100", "--keep", str(tmp_path / "faults")]
@@ -26,10 +26,12 @@ def test_a_hundred_faults(tmp_path: Path) -> None:
 
 
 def test_every_command_is_struck() -> None:
-    """But for `papers bench counters`, which needs a GPU and NVIDIA's profiler, `papers report`, part of the workflow,
-    what writes the workflow, and `batch`, `demo` and `warm-up`, which run the others. Three of kPAR are more than a
-    command with one output: `all` keeps its batches, `update` writes two files, and `serve` runs on. They are killed in
-    tests of their own.
+    """Faults strike all commands except those that cannot run here, belong to the workflow, or have separate tests.
+
+    `papers bench counters` needs a GPU and NVIDIA's profiler. `papers report` is part of the workflow, and some
+    commands write the workflow. `batch`, `demo` and `warm-up` run other commands. Three commands of kPAR are killed in
+    separate tests, because they do more than write one output: `all` keeps its batches, `update` writes two files, and
+    `serve` keeps running.
     """
     from gpukit.cli.app import COMMANDS, _load
 

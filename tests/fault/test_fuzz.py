@@ -1,4 +1,4 @@
-"""The short form of the fuzzers: some seconds each."""
+"""Short runs of the fuzzers, of some seconds each."""
 
 import os
 import subprocess
@@ -27,7 +27,7 @@ def test_fuzz(name: str) -> None:
 
 
 def test_an_example_does_not_change_the_next_ones() -> None:
-    """A key within a value that was drawn before was changed in the strategy itself, too."""
+    """A change of a key inside a drawn value must not change the strategy's own value."""
     before = repr(CONTAINERS)
 
     @settings(max_examples=500, database=None, derandomize=True)
@@ -53,7 +53,7 @@ def test_verify_may_refuse_what_only_other_programs_read(tmp_path: Path) -> None
     paths = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
 
     def judged() -> list[str]:
-        """Judge in a process of its own: a child counts as large as what it was forked from."""
+        """Judge in a separate process: a child counts as large as the process that forked it."""
         command = [sys.executable, "-c", JUDGE, str(path)]
         done = subprocess.run(command, env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr

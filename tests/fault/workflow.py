@@ -1,4 +1,4 @@
-"""Faults of the whole workflow: killed or out of room at a random time, then run again; never finished and wrong."""
+"""Faults of the whole workflow: it is killed or fills its disk, and runs again; it must not end with wrong results."""
 
 import os
 import shutil
@@ -31,7 +31,7 @@ def _command(*options: str) -> list[str]:
 
 
 def _log(folder: Path) -> Path:
-    """Return where the words of Snakemake go: beside the folder, whose disk may be full."""
+    """Return the file for Snakemake's messages; it is outside the folder, whose disk may be full."""
     return folder.with_suffix(".log")
 
 
@@ -41,7 +41,7 @@ def _start(folder: Path, *options: str) -> subprocess.Popen[Any]:
 
 
 def _finish(process: subprocess.Popen[Any], limit_s: float = LIMIT_S) -> int | None:
-    """Wait for a workflow; end all of it where it takes too long."""
+    """Wait for a workflow; kill all its processes if it takes too long."""
     try:
         return process.wait(limit_s)
     except subprocess.TimeoutExpired:
@@ -59,7 +59,7 @@ def _set(folder: Path) -> Path:
 
 
 def _answers(folder: Path) -> dict[str, bytes]:
-    """Return the artifacts that a run made, and the names alone of what holds times; what SIGKILL left is neither."""
+    """Return the artifacts of a run, and only the names of other files; skip temporary files that SIGKILL left."""
     found = {}
     for path in (folder / "results").rglob("*"):
         inside = path.relative_to(folder / "results")
@@ -70,7 +70,7 @@ def _answers(folder: Path) -> dict[str, bytes]:
 
 
 def prepare(keep: Path) -> None:
-    """Run the workflow undisturbed, twice: the second time with everything compiled, for its time."""
+    """Run the workflow undisturbed, twice; the second run has everything compiled, so its time is taken."""
     for name in ("workflow-first", "workflow"):
         folder = _set(keep / name)
         began = time.monotonic()
@@ -80,7 +80,7 @@ def prepare(keep: Path) -> None:
 
 
 def strike(root: Path, seed: int, number: int) -> Verdict:
-    """Disturb a run of the workflow, run it again and compare what it made."""
+    """Disturb a run of the workflow, run it again, and compare the results."""
     draw = Random(f"gpukit workflow {seed}/{number}")
     kind = draw.choice(KINDS)
     verdict = Verdict("workflow", f"workflow: {kind}")
@@ -121,7 +121,7 @@ def _small(folder: Path, room: int) -> bool:
 
 
 def _wait_for_jobs(folder: Path) -> None:
-    """Wait for jobs that outlive a snakemake which was killed alone."""
+    """Wait for the jobs of a snakemake that was killed alone."""
     end = time.monotonic() + 120
     while time.monotonic() < end:
         if not any(_works_in(entry, folder) for entry in Path("/proc").iterdir() if entry.name.isdigit()):
@@ -137,7 +137,7 @@ def _works_in(entry: Path, folder: Path) -> bool:
 
 
 def _again(folder: Path, whole: Path, code: int | None) -> list[str]:
-    """Run again: plainly, and where that is refused as Snakemake then says; return what is wrong."""
+    """Run again without options or, if that is refused, as Snakemake's message says; return what is wrong."""
     wrong = ["did not end"] if code is None else []
     wanted = _answers(whole)
     if code == 0 and _answers(folder) != wanted:

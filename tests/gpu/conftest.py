@@ -1,6 +1,7 @@
-"""Tests here need a real GPU; where there is none they are skipped with the reason.
+"""Tests here need a real GPU. Without one they are skipped, and the reason is printed.
 
-``pytest tests/gpu -m quick`` runs one or two of each system, of few kernels: the first to run after a change of these.
+``pytest tests/gpu -m quick`` runs one or two tests of each system, which use few kernels. Run these first after a
+change of kernels.
 """
 
 from pathlib import Path
@@ -11,7 +12,7 @@ from gpukit.device.select import choose, detect, package_problem
 
 
 def pytest_collection_modifyitems(items) -> None:
-    """Skip the tests of this folder where no GPU can run them."""
+    """Skip the tests of this folder if no GPU can run them."""
     gpus, reason = detect()
     reason = reason or package_problem()
     if gpus and not reason:

@@ -1,4 +1,4 @@
-"""Structural diversity on a real GPU: support, scores, contexts, trussness and ego-networks of the CPU, to the bit."""
+"""Structural diversity on a real GPU: the same support, scores, contexts, trussness and ego-networks as on the CPU."""
 
 from pathlib import Path
 
@@ -106,7 +106,7 @@ def random_graph(key):
 
 
 def test_random_graphs_and_every_shape_of_launch(gpu, monkeypatch):
-    """Warp, block and team classes are all forced on small graphs, and rows with and without the second level.
+    """Small graphs are forced into the warp, block and team classes; their rows have a second level or not.
 
     Decompositions are in shared memory for all ego-networks, for those of up to 32 or 64 members, or for none.
     """
@@ -136,7 +136,7 @@ def test_random_graphs_and_every_shape_of_launch(gpu, monkeypatch):
 
 @pytest.mark.parametrize("members", [31, 33, 96, 300, 500, 700])
 def test_decompositions_in_shared_memory(gpu, monkeypatch, members):
-    """Two overlapping dense parts and noise about a hub: the trussness of the CPU, of large and of small blocks."""
+    """A hub with two overlapping dense parts and noise: large and small blocks find the trussness of the CPU."""
     from gpukit.diversity import scores_cuda
 
     monkeypatch.setattr(scores_cuda, "SHARED_EDGES", 0)
@@ -157,7 +157,7 @@ def test_decompositions_in_shared_memory(gpu, monkeypatch, members):
 
 
 def test_large_cliques_and_stars(gpu):
-    """A clique of 1,500, whose ego-networks are cliques of 1,499, and a star of 40,000 with a few edges."""
+    """Ego-networks of a clique of 1,500 are cliques of 1,499; a star has 40,000 leaves in 20,000 pairs."""
     size = 1500
     u, v = np.triu_indices(size, 1)
     network = make_network(undirected(u, v, size), gpu)

@@ -1,4 +1,4 @@
-"""Influence maximisation on a GPU: the answers of the CPU, to the bit, for any launch shape."""
+"""Influence maximisation on a GPU gives the same bits as the CPU, for any launch shape."""
 
 from dataclasses import replace
 
@@ -54,7 +54,7 @@ def test_launch_shapes_change_nothing(random_graph, gpu, block, grid):
 @pytest.mark.parametrize("scheme", [Weights("const", 0.3), Weights("const", 0.08)], ids=str)
 @pytest.mark.parametrize("params", [Params(k=5), Params(k=20, sets="plain"), Params(k=5, optimism=None)], ids=range(3))
 def test_sentinels_equal_the_cpu(random_graph, gpu, monkeypatch, scheme, params):
-    """A graph of many large sets, and a sentinel that is found on both."""
+    """The graph has many large sets; CPU and GPU find the same sentinel."""
     from gpukit.gim import run, sentinel
 
     found = []
@@ -65,7 +65,7 @@ def test_sentinels_equal_the_cpu(random_graph, gpu, monkeypatch, scheme, params)
 
 
 def test_phases_last_until_the_gpu_is_done(random_graph, gpu):
-    """Nobody waits where a phase ends, and the times add up."""
+    """The host does not wait at the end of a phase, but the times are positive and add up."""
     from gpukit.device.timing import PhaseTimer, marker
 
     graph, params = random_graph(3000, 20_000, 4), Params(k=20, optimism=None, min_sets=200_000)

@@ -1,4 +1,4 @@
-"""IMGPU on a GPU: the sums, seeds and gains of the CPU, to the bit, however it is told to count."""
+"""IMGPU on a GPU gives the same sums, seeds and gains as the CPU, with every method of counting."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ HOW = [
 
 @pytest.fixture(params=["shared", "global"])
 def place(request, monkeypatch):
-    """Whether searches find worlds in shared memory."""
+    """Memory in which searches read the worlds: shared or global."""
     from gpukit.imgpu import worlds_cuda
 
     if request.param == "global":
@@ -59,7 +59,7 @@ def check(ready, worlds, seeds=(), how=None, **options):
 @pytest.mark.parametrize(("how", "options"), HOW, ids=range(len(HOW)))
 @pytest.mark.parametrize("p", [0.01, 0.05, 0.15, 0.4, 1.0])
 def test_sums_equal_the_cpu(random_graph, gpu, place, how, options, p):
-    """Sparse to one component of nearly all vertices."""
+    """Worlds range from sparse ones to ones with a component of nearly all vertices."""
     ready = prepare_blocks(random_graph(2000, 20_000, 3, Weights("const", p)))
     check(ready, 60, (), how, **options)
     check(ready, 30, [4, 7, 1999], how, **options)
@@ -98,7 +98,7 @@ def test_worlds_that_outgrow_what_they_are_kept_in(random_graph, gpu):
 
 @pytest.mark.parametrize("p", [0.005, 0.05, 0.1, 0.4])
 def test_kept_worlds_are_counted_again_as_they_are(random_graph, gpu, p, place):
-    """Below, near and above the threshold of a giant component, without what the seeds reach."""
+    """Probabilities lie below, near and above the threshold of a giant component; what the seeds reach is left out."""
     from gpukit.imgpu.worlds_cuda import CudaWorlds
 
     ready = prepare_blocks(random_graph(2000, 20_000, 3, Weights("const", p)))
@@ -117,7 +117,7 @@ def hundreds_of_thousands(weights):
 
 @pytest.mark.parametrize("weights", [Weights("const", 0.1), Weights()], ids=str)
 def test_worlds_too_large_for_numbers_of_16_bits(gpu, weights):
-    """Most vertices in one core, and none where many reach many."""
+    """One case has most vertices in one core; the other has no core."""
     from gpukit.imgpu.worlds_cuda import CudaWorlds
 
     ready = hundreds_of_thousands(weights)
@@ -127,7 +127,7 @@ def test_worlds_too_large_for_numbers_of_16_bits(gpu, weights):
 
 @pytest.mark.parametrize("p", [0.01, 0.015])
 def test_worlds_of_thousands_of_arcs(gpu, p, place):
-    """With a core and without one, near what shared memory has room for."""
+    """Worlds with and without a core nearly fill shared memory."""
     from gpukit.imgpu.worlds_cuda import CudaWorlds
 
     ready = hundreds_of_thousands(Weights("const", p))
@@ -153,7 +153,7 @@ def test_seeds_equal_the_cpu(random_graph, gpu, kind, options):
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_several_gpus_give_the_same(random_graph, gpu, count):
-    """On one GPU the parts share it; with more, each has its own. Three worlds are fewer than four parts."""
+    """The parts share one GPU, or each has its own. In one case there are more parts than worlds."""
     gpus = tuple(range(count + 1)) if len(detect()[0]) > count else (0,) * (count + 1)
     graph, several = random_graph(1500, 9000, 1, Weights("const", 0.1)), replace(gpu, gpus=gpus)
     for params in (Params(20, 3000, seed=5), Params(5, 300, True, seed=5), Params(2, 3, seed=5), Params(3, seed=5)):
@@ -174,7 +174,7 @@ def test_worlds_larger_than_their_place(random_graph, gpu):
 
 
 def test_real_graph(gpu):
-    """NetHEPT, as in the paper: 2,000 fixed worlds, 50 seeds."""
+    """CPU and GPU agree on NetHEPT with the settings of the paper: 2,000 fixed worlds and 50 seeds."""
     from pathlib import Path
 
     from gpukit.graph.read.formats import read_edges

@@ -1,4 +1,4 @@
-"""kPAR on a real GPU: answers and traces of the CPU, to the bit, for any launch shape."""
+"""kPAR on a real GPU gives the same answers and traces as the CPU, to the bit, for any launch shape."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ def check_equal(found, expected):
 
 @pytest.fixture(scope="module", params=[(4000, 30_000, 1), (3000, 2500, 2), (20_000, 90_000, 3)], ids=str)
 def graph(request, make_graph):
-    """Graphs with hubs on both sides and dangling vertices, and weights of very different size."""
+    """A graph with hubs of high in-degree and of high out-degree, dangling vertices, and weights of 10⁻⁹ to 1."""
     n, m, key = request.param
     generator = np.random.default_rng(key)
     tails = (n * generator.random(m) ** 3).astype(np.int64)
@@ -33,7 +33,7 @@ def graph(request, make_graph):
 
 @pytest.fixture(scope="module", params=["rows", "light", "updatable", "weighted rows", "weighted light"])
 def both(request, graph):
-    """The same index on the CPU and on the GPU."""
+    """The same index, prepared on the CPU and on the GPU."""
     from gpukit.kpar.batch.prepared_cuda import CudaPrepared
 
     params = Params(weighted="weighted" in request.param)
@@ -131,7 +131,7 @@ def test_rank_and_index_equal_the_cpu(gpu, graph, weighted):
 
 
 def test_chances_of_edges_equal_the_cpu(gpu, graph):
-    """On the GPU too, where the graph lies there."""
+    """The graph is in host memory, or already on the GPU."""
     from gpukit.device.arrays import xp
     from gpukit.kpar import weights, weights_cuda
 

@@ -1,4 +1,4 @@
-"""Launches give kernels the arguments that they are called with."""
+"""Kernels receive the arguments that their launches are given."""
 
 from typing import Any, NamedTuple
 
@@ -33,7 +33,7 @@ def _expected(flat, square, seed, real, flag, whole):
 
 
 class Inputs(NamedTuple):
-    """Arrays that travel together."""
+    """Arrays that are passed as one argument."""
 
     flat: Any
     square: Any
@@ -63,7 +63,7 @@ def _sum_if_any(numbers, more, out):
 
 @pytest.fixture(autouse=True)
 def _code(gpu):
-    """Skip where there is no code of these kernels, which no package carries, and no compiler."""
+    """Skip the tests if there is no compiler: no package contains compiled code of these kernels."""
     for one in (_collect, _collect_grouped, _sum_if_any, _turn_round):
         for signature in one.signatures:
             try:
@@ -73,7 +73,7 @@ def _code(gpu):
 
 
 def test_arguments_that_are_none_are_left_out(gpu):
-    """In turns, so that launches of both forms of the kernel lie behind one another."""
+    """Launches alternate between the two forms of the kernel, with and without the argument."""
     from gpukit.device.arrays import Buffer
     from gpukit.device.launch import launch
 
@@ -88,7 +88,7 @@ def test_arguments_that_are_none_are_left_out(gpu):
 @pytest.mark.parametrize("grouped", [False, True], ids=["flat", "grouped"])
 @pytest.mark.parametrize("n", [1, 100, 1000])
 def test_arguments_arrive(gpu, n, grouped):
-    """Arrays change from one launch to the next."""
+    """Every launch gets other arrays."""
     from gpukit.device.arrays import Buffer
     from gpukit.device.launch import launch
 
@@ -102,7 +102,7 @@ def test_arguments_arrive(gpu, n, grouped):
 
 
 def test_arrays_of_another_type_take_another_signature(gpu):
-    """Nothing is read as what it is not."""
+    """No array is read as another type; a type without a signature is refused."""
     from gpukit.device.arrays import Buffer
     from gpukit.device.launch import launch
 
@@ -127,7 +127,7 @@ def _turn_round(numbers, out):
 
 @pytest.mark.quick
 def test_shared_memory_beyond_48_kilobytes(gpu):
-    """The first launch asks for little, the others for more."""
+    """The first launch requests little shared memory, the others more."""
     from gpukit.device.arrays import Buffer, shared_memory
     from gpukit.device.launch import launch
 

@@ -1,4 +1,4 @@
-"""MERIT on a GPU: the sets, seeds and campaigns of the CPU, for any history, load groups and length of rings."""
+"""MERIT on a GPU gives the sets, seeds and campaigns of the CPU, for any history, load groups and ring length."""
 
 import re
 from dataclasses import replace
@@ -33,7 +33,7 @@ TABLES, RINGS = sets_in("tables"), sets_in("segments")
 
 
 def follow(graph, model, gpu, eta, sizes, make_sets=TABLES, *, options=None, tune=None):
-    """Let a CPU and a GPU collection follow the same deaths and compare sets, seeds and hits."""
+    """Let the same vertices die in a CPU and a GPU collection, and compare sets, seeds and hits."""
     residual = Residual(graph, eta, model)
     params = Params(eta, 1, model, seed=5, **options or {})
     reverse = prepare(graph, model)
@@ -72,7 +72,7 @@ def test_sets_and_seeds_through_a_history(random_graph, gpu, model, weights, opt
 
 @pytest.mark.quick
 def test_many_further_roots(random_graph, gpu):
-    """A set gains over a thousand roots at a time, most of which it has as members."""
+    """A set gains over a thousand roots at once; most of them are already its members."""
     follow(random_graph(12_000, 80_000, 6), "ic", gpu, 93, (300, 300, 300, 300, 300))
 
 
@@ -82,7 +82,7 @@ def test_load_groups_change_nothing(random_graph, gpu, groups):
 
 
 def test_more_live_edges_than_a_block_holds(make_graph, gpu):
-    """Three vertices have 700 live edges each, and their tails have in-neighbours of their own."""
+    """Three vertices have 700 live in-edges each, and half of their in-neighbours have in-edges, too."""
     edges = [(leaf, hub) for hub in range(3) for leaf in range(100 + 700 * hub, 800 + 700 * hub)]
     edges += [(leaf + 2100, leaf) for leaf in range(100, 2200, 2)]
     follow(make_graph(4300, edges, Weights("const", 1.0)), "ic", gpu, 200, (2000, 3000))
@@ -106,7 +106,7 @@ def test_short_rings_turn_or_are_replaced(random_graph, gpu, monkeypatch, headro
 
 
 def test_short_tables_become_longer(random_graph, gpu, monkeypatch):
-    """Tables for sets that turn out to be a hundred times as large."""
+    """Tables are made for sets of a hundredth of the true size."""
     from gpukit.merit import sets_cuda
 
     real, lengths = sets_cuda.CudaSets._make_tables, set()
@@ -135,12 +135,12 @@ def test_tables_that_do_not_fit_are_refused(random_graph, gpu):
 
 
 def test_many_sets_of_a_small_graph(random_graph, gpu):
-    """They have a thousand times as many roots as there are vertices."""
+    """All sets together have about a thousand times as many roots as the graph has vertices."""
     follow(random_graph(200, 900, 6), "ic", gpu, 100, (60_000, 90_000, 40_000))
 
 
 def test_tables_become_longer_in_the_same_memory(random_graph, gpu, monkeypatch):
-    """Where there is no room for other tables sets move within theirs, the last ones first, and are not drawn again."""
+    """If no second tables fit, sets move within the present memory, the last ones first; they are not drawn again."""
     from gpukit.merit import sets_cuda
 
     tables, lengthened, lengthen = sets_cuda.CudaSets, [], sets_cuda.CudaSets._lengthen
@@ -201,7 +201,7 @@ def test_campaigns(random_graph, gpu, params, storage):
 
 
 def test_worlds_over_several_gpus_give_the_same_file(random_graph, tmp_path):
-    """Needs two GPUs: campaigns of five worlds, on one and on two."""
+    """One GPU and two write the same file of campaigns in five worlds; the test needs two GPUs."""
     if len(detect()[0]) < 2:
         pytest.skip("needs two GPUs")
     write_graph(tmp_path / "G.h5", random_graph(3000, 20_000, 6, Weights()))
@@ -213,7 +213,7 @@ def test_worlds_over_several_gpus_give_the_same_file(random_graph, tmp_path):
 
 
 def test_a_profiler_counts_the_campaigns(random_graph, tmp_path):
-    """Every counter has a value, for a campaign or the beginning of one."""
+    """The profiler returns every counter of a campaign."""
     write_graph(tmp_path / "G.h5", random_graph(3000, 20_000, 6, Weights()))
     words = ["papers", "bench", "merit", str(tmp_path / "G.h5"), "--models", "ic", "--eta", "30", "--worlds", "1"]
     words += ["--batch", "8", "--device", "cuda", "--methods"]

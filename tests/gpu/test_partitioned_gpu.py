@@ -1,4 +1,4 @@
-"""Arrays in parts on several GPUs; tests that need two GPUs are skipped on a machine with one."""
+"""Arrays whose parts lie on several GPUs. Tests that need two GPUs are skipped on a machine with one."""
 
 import gc
 from contextlib import nullcontext
@@ -45,7 +45,7 @@ def limit():
 
 @pytest.fixture
 def elsewhere(monkeypatch):
-    """Return (kind, bytes) of the arrays that are not copied to each GPU."""
+    """Return a list that gets (kind, bytes) of each array that is not copied to every GPU."""
     from gpukit.device import placing
 
     found: list[tuple[str, int]] = []
@@ -110,7 +110,7 @@ def test_its_memory_counts_and_goes_back(gpu, limit):
 
 
 def test_what_a_gpu_has_not_is_refused_and_leaves_nothing(gpu):
-    """In turn there is more than it has, also where the driver refuses the second part."""
+    """Regions that together exceed the memory of the GPU are freed, also if the driver refuses their second part."""
     part = 4 << 30
     times = detect()[0][0].memory // part + 1
     with arrays.on_gpu(0):
@@ -122,7 +122,7 @@ def test_what_a_gpu_has_not_is_refused_and_leaves_nothing(gpu):
 
 
 def dense(model):
-    """Return a graph of 16 MB of edges whose RR sets are small."""
+    """Return a graph with 16 MB of edges and small RR sets."""
     tails, heads = np.random.default_rng(3).integers(0, 20_000, (2, 4_000_000))
     weights = Weights("const", 0.004) if model == "ic" else Weights()
     return build_graph(tails, heads, weights=weights, ids=False, n=20_000)
@@ -131,7 +131,7 @@ def dense(model):
 @needs_two
 @pytest.mark.parametrize("model", ["ic", "lt"])
 def test_seeds_and_spread_in_a_graph_in_parts(gpu, several, limit, elsewhere, model):
-    """Of one GPU, and of the CPU; and nothing stays there."""
+    """Seeds and spread equal those of one GPU and of the CPU, and all memory is freed."""
     graph = dense(model)
     params = Params(k=10, epsilon=0.5, model=model, optimism=None, seed=3)
     seeds = maximise(graph, params, gpu).seeds

@@ -1,4 +1,4 @@
-"""Graphs with edges in pinned host memory, as kernels read them."""
+"""Kernels read edges in pinned host memory."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def limit(gpu):
 
 @pytest.fixture
 def there(monkeypatch):
-    """Return the sizes of the arrays that are put into host memory."""
+    """Return a list that gets the size of each array that is placed in host memory."""
     from gpukit.device import placing
 
     sizes: list[int] = []
@@ -52,7 +52,7 @@ def test_pages_are_locked_where_they_are_and_unlocked_again(gpu):
 
 
 def test_a_limit_counts_what_is_in_use(limit):
-    """Neither what the pool keeps of other sizes, nor garbage; and no more than that is to be had."""
+    """Free blocks of the pool and garbage do not count; an array above the limit is refused."""
     xp = arrays.xp
     xp.get_default_memory_pool().free_all_blocks()
     limit(100 << 20)

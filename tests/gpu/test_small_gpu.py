@@ -1,8 +1,8 @@
-"""Every kernel that runs often, once, on small graphs: what ``make gpu-sanitize`` puts under NVIDIA's sanitizers.
+"""Run every frequent kernel once on small graphs; ``make gpu-sanitize`` runs these tests under NVIDIA's sanitizers.
 
-Memory comes from CUDA itself, not from CuPy's pool, whose blocks would hide what lies beyond an array's end and what
-was never written. Tests of cooperative kernels say so in their names: their barriers between blocks are nothing that
-``racecheck`` knows.
+Memory comes from CUDA itself. Blocks of CuPy's pool would hide reads beyond the end of an array and of memory that was
+never written. Tests of cooperative kernels have ``cooperative`` in their names, because ``racecheck`` does not know
+barriers between blocks.
 """
 
 import numpy as np

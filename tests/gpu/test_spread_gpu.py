@@ -15,7 +15,7 @@ SCHEMES = (Weights(), Weights("const", 0.01), Weights("trivalency", seed=5))
 
 @pytest.fixture(scope="module", params=SCHEMES, ids=lambda scheme: scheme.scheme)
 def graph(request, make_graph):
-    """A graph of 5,000 vertices with hubs on both sides, light enough for LT under constant p."""
+    """A graph of 5,000 vertices with hubs of high in- and out-degree; in-weights under constant p allow LT."""
     generator = np.random.default_rng(2)
     tails = (5000 * generator.random(40_000) ** 3).astype(np.int64)
     heads = generator.permutation(5000)[generator.integers(0, 5000, 40_000)]
@@ -57,7 +57,7 @@ def test_small_graphs(make_graph, gpu, model):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_several_gpus(graph, model):
-    """Runs shared among GPUs; needs two of them."""
+    """Two GPUs that share the runs give the values of the CPU."""
     if len(detect()[0]) < 2:
         pytest.skip("needs two GPUs")
     expected = forward_spread(graph, [0, 9], model=model, runs=20_000)

@@ -1,5 +1,6 @@
-"""RR sets, selection and coverage on real GPUs are those of the CPU, for any launch shape, memory and number of
-GPUs."""
+"""Real GPUs give the RR sets, selections and coverage of the CPU.
+
+This holds for any launch shape, memory and number of GPUs."""
 
 import numpy as np
 import pytest
@@ -49,7 +50,7 @@ def test_equals_the_cpu(random_graph, gpu, model, weights, sampler, rounds):
 
 @pytest.mark.parametrize("probability", [0.03, 0.5])
 def test_more_live_edges_than_a_block_has_room_for_at_a_time(random_graph, gpu, probability):
-    """They are followed in the loop over rows, which the threads of a warp leave one by one."""
+    """The surplus edges are followed in the loop over rows, which the threads of a warp leave one by one."""
     reverse = prepare(random_graph(2000, 200_000, 3, Weights("const", probability)), "ic")
     cpu, cuda = CpuCollection(reverse, 5, threads=4), cuda_collection(reverse)
     for size in (64, 500):
@@ -78,7 +79,7 @@ def test_sets_of_a_range_of_ids_equal_the_cpu(random_graph, gpu, monkeypatch, ke
 @pytest.mark.parametrize(("model", "weights"), [*CASES, ("ic", Weights("const", 0.002))])
 @pytest.mark.parametrize("roots", [None, 3])
 def test_kept_sets_and_seeds_equal_the_cpu(random_graph, gpu, monkeypatch, model, weights, roots):
-    """Trivial sets left out, in several looks; seeds with what vertices are worth by themselves, chosen on the GPU."""
+    """Trivial sets are left out, in several passes; the GPU chooses seeds by sets plus the known worth of vertices."""
     from gpukit.gim.known import Known
     from gpukit.worlds import collection_cuda
 
@@ -106,7 +107,7 @@ def test_kept_sets_and_seeds_equal_the_cpu(random_graph, gpu, monkeypatch, model
 @pytest.mark.parametrize("model", ["ic", "lt"])
 @pytest.mark.parametrize("mean", [None, 0.01])
 def test_two_collections_of_a_graph_equal_the_cpu(random_graph, gpu, monkeypatch, model, mean):
-    """They share its arrays; with too little room for the sets, these are drawn again."""
+    """The collections share the arrays of the graph. Sets for which there is too little room are drawn again."""
     from gpukit.worlds import collection_cuda
 
     if mean is not None:
@@ -165,7 +166,7 @@ def test_little_memory_spills_and_gives_the_same(random_graph, gpu):
 
 @pytest.mark.parametrize("memory", [None, 1 << 21])
 def test_several_gpus_give_the_same(random_graph, gpu, memory):
-    """On one GPU the parts share it; with more, each has its own."""
+    """The parts share one GPU, or each has its own."""
     from gpukit.device.select import detect
     from gpukit.worlds.collection_devices import MultiCudaCollection
 
@@ -183,7 +184,7 @@ def test_several_gpus_give_the_same(random_graph, gpu, memory):
 
 
 def test_sets_larger_than_their_place_are_drawn_again(random_graph, gpu):
-    """Sets of nearly all 3,000 vertices meet places for 1,024: fewer blocks with larger places must give the same."""
+    """Sets of nearly 3,000 members exceed slots for 1,024. They are drawn again by fewer blocks with larger slots."""
     from gpukit.papers.gim.per_edge_cuda import PerEdge
     from gpukit.worlds.collection_cuda import CudaCollection
 
@@ -198,7 +199,7 @@ def test_sets_larger_than_their_place_are_drawn_again(random_graph, gpu):
 
 @pytest.fixture
 def limited(gpu):
-    """Return a function that lets CuPy's pool have no more than so many bytes beyond what it holds, gaps included."""
+    """Return a function that limits the bytes, gaps included, by which CuPy's pool may grow."""
     from gpukit.device.arrays import xp
 
     pool = xp.get_default_memory_pool()
@@ -210,7 +211,7 @@ def limited(gpu):
 @pytest.mark.parametrize("budget", [24 << 20, 100 << 20])
 @pytest.mark.parametrize("model", ["ic", "lt"])
 def test_two_collections_stay_within_the_budget(random_graph, gpu, monkeypatch, model, budget):
-    """What both have at once, old and new arrays while they grow, is at no time more than was planned."""
+    """The memory of both, with old and new arrays while they grow, never exceeds the planned memory."""
     from cupy.cuda import MemoryHook
 
     from gpukit.device.arrays import xp
@@ -244,7 +245,7 @@ def test_two_collections_stay_within_the_budget(random_graph, gpu, monkeypatch, 
 
 @pytest.mark.parametrize("sampler", ["skip", "scan"])
 def test_memory_that_is_not_there_after_all(random_graph, limited, sampler):
-    """The plan counts on all that CUDA has free, and the pool refuses most of it: spilled, or less at a time."""
+    """The plan expects all free memory, but the pool refuses most: sets move to the host, or batches become smaller."""
     reverse = prepare(random_graph(3000, 20_000, 6), "ic", sampler)
     cpu, cuda = CpuCollection(reverse, 5, threads=4), cuda_collection(reverse)
     limited(48 << 20)

@@ -145,7 +145,8 @@ class Levels:
 def imm_levels(n: int, k: int, epsilon) -> Levels:
     """Return the sizes of the guided search, from the printed formulas with ln log2 n replaced by ln M.
 
-    M is the number of levels from the least optimum, k, to n; the last phase's failure is divided by M too.
+    M is the number of levels from the least optimum, k, to n. The failure probability of the last phase is also
+    divided by M.
     """
     constants = imm(n, k, epsilon)
     levels = range(grid_floor(k)[0], grid_floor(n)[0] + 1)

@@ -1,6 +1,6 @@
-"""A second reader of small files of edges: NetworkX, SciPy and pandas where they read them right, else plain Python.
+"""A second reader of small edge files: NetworkX, SciPy and pandas if they read them correctly, else plain Python.
 
-It is told what the product has to find out by itself: what kind of file it has, by its name, and what stands where.
+It is given what the product has to detect: the format, by the name of the file, and the meaning of each column.
 """
 
 import io
@@ -17,13 +17,13 @@ def matches(pattern, text):
 
 
 def ends(graph):
-    """Return the edges of a graph of NetworkX between its names, both ways if it has no direction."""
+    """Return the edges of a NetworkX graph as pairs of names, in both directions if it is undirected."""
     pairs = {(str(u), str(v)) for u, v in graph.edges()}
     return pairs if graph.is_directed() else pairs | {(v, u) for u, v in pairs}
 
 
 def of_graphml(text):
-    """Return the edges of GraphML by regular expressions: the edges of every graph, nested or not."""
+    """Return the edges of all graphs in GraphML, nested or not, found by regular expressions."""
     default = re.search(r"edgedefault=['\"](\w+)", text)[1]
     found = set()
     for edge in re.findall(r"<(?:\w+:)?edge\b[^>]*>", text):
@@ -169,6 +169,6 @@ def reads(case):
 
 
 def read(path, case):
-    """Return the edges as pairs of names, both ways where they have no direction."""
+    """Return the edges as pairs of names; an undirected edge appears in both directions."""
     text = path.read_bytes().decode(case.get("encoding", "utf-8-sig"))
     return next(reader for name, reader in BY_NAME.items() if re.search(name, case["name"]))(text)

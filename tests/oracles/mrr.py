@@ -12,7 +12,7 @@ from oracles.worlds import edges, mask_of
 def residual_worlds(graph: Graph, model: str, dead: set[int], raw: bool = False) -> Iterator[tuple[Fraction, dict]]:
     """Yield (probability, live in-neighbours of each living vertex) of the graph without the dead vertices.
 
-    Under LT the weights of living in-neighbours are divided by what the dead ones left, unless ``raw``.
+    Under LT the weights of living in-neighbours are divided by 1 minus the weight of the dead ones, unless ``raw``.
     """
     living = [v for v in range(graph.n) if v not in dead]
     into: dict[int, list[tuple[int, Fraction]]] = {v: [] for v in living}
@@ -71,7 +71,7 @@ def mrr_distribution(
 
 
 def reach_back(rows: dict, roots) -> int:
-    """Return the mask of what reaches one of the roots."""
+    """Return the mask of the vertices that reach one of the roots."""
     seen, stack = set(roots), list(roots)
     while stack:
         for u in rows[stack.pop()]:

@@ -1,4 +1,4 @@
-"""Personalised PageRank by a dense solve, and the whole of kPAR in plain Python: dictionaries and big integers."""
+"""Personalised PageRank by a dense solver, and all of kPAR in plain Python, with dictionaries and big integers."""
 
 import math
 
@@ -47,8 +47,8 @@ def _shares(amount, count, words):
 def kpar(graph, index, schedule, delta_min, start, k, refine=False, among=None):
     """Return [(vertex, π̂ in units of 2**-62)] and the number of values of δ, with every vertex estimated in full.
 
-    With ``refine`` the list is the refined one, and which of its places are certain comes third; with ``among`` it
-    names these vertices alone.
+    With ``refine`` the list is refined, and a third value says which of its positions are certain. With ``among`` the
+    list has only these vertices.
 
     ``index`` has ω in ``walks``, ω_I in ``arrivals`` and rows by start in ``forward``; ``start`` maps ids to units.
     """
@@ -110,9 +110,9 @@ def kpar(graph, index, schedule, delta_min, start, k, refine=False, among=None):
 
 
 def _rounded(unit, rho):
-    """Return what a walk carries of ``unit``: the bits below the 27 that ρ has are left out, then all but the first 12.
+    """Return the mass of a walk: ``unit`` without the bits below the 27 of ρ, and then only its first 12 bits.
 
-    Of the rest at most one part in 2048 is lost.
+    The second step loses at most one part in 2048.
     """
     unit >>= max(0, rho.bit_length() - 27)
     unit = unit >> max(0, unit.bit_length() - 12) << max(0, unit.bit_length() - 12)
@@ -171,7 +171,7 @@ class _Bounds:
         return self.low_at(self.score[v] / ONE, (self.score[v] - self.reserve[v]) / ONE)
 
     def hold(self, order, after, intervals):
-        """Whether Definition 1 follows for the first k of an order."""
+        """Return whether Definition 1 follows for the first k vertices of an order."""
         for v, limit in zip(order[: self.k], self.limits, strict=False):
             low, high = intervals[v]
             value = after[v] / ONE

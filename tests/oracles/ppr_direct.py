@@ -1,4 +1,4 @@
-"""The query of kPAR without an index in plain Python: dictionaries and big integers, every vertex looked at."""
+"""kPAR's query without an index in plain Python, with dictionaries and big integers; it examines every vertex."""
 
 import math
 
@@ -9,7 +9,7 @@ STEP_COST = 4
 
 
 def kpar_direct(graph, omega, schedule, params, delta_min, start, k, key, among=None):
-    """Return [(vertex, score)], the number of values of δ, and of each step how many walks it drew (-1: none tried)."""
+    """Return [(vertex, score)], the number of values of δ, and the walks that each step drew (-1: none tried)."""
 
     def named(values):
         return {v: value for v, value in values.items() if among is None or among[v]}
@@ -61,7 +61,7 @@ def _best(score, k):
 
 
 def _certain(reserve, left, k, delta_min, epsilon):
-    """Definition 1 with π° as the answer and π° + R as the upper bound of every vertex, place by place."""
+    """Test Definition 1 at each position, with π° as the answer and π° + R as the upper bound of every vertex."""
     values = sorted(reserve.values(), reverse=True)[:k]
     return all(
         (value + left) / ONE <= delta_min or value / ONE >= (1 - epsilon) * ((value + left) / ONE) for value in values
@@ -69,7 +69,7 @@ def _certain(reserve, left, k, delta_min, epsilon):
 
 
 def _passes(step, score, reserve, k, delta_min, epsilon):
-    """Definition 1 with the bounds of Theorem 2."""
+    """Test Definition 1 with the bounds of Theorem 2."""
 
     def bound(v, which, sign):
         a, b, d = getattr(step, which)

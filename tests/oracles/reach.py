@@ -1,4 +1,4 @@
-"""Reach in one world by a search from every vertex, and greedy choice over given worlds by trying every vertex."""
+"""Reach in a world by a search from each vertex, and greedy choice over given worlds by trying each vertex."""
 
 from collections.abc import Iterable, Sequence
 
@@ -6,7 +6,7 @@ Arcs = Iterable[tuple[int, int]]
 
 
 def searched(n: int, arcs: Arcs, start: Sequence[int]) -> set[int]:
-    """Return what the vertices of ``start`` reach, themselves included."""
+    """Return the vertices that those of ``start`` reach, themselves included."""
     out: dict[int, list[int]] = {}
     for u, v in arcs:
         out.setdefault(int(u), []).append(int(v))
@@ -21,14 +21,14 @@ def searched(n: int, arcs: Arcs, start: Sequence[int]) -> set[int]:
 
 
 def marginal_reach(n: int, arcs: Arcs, seeds: Sequence[int]) -> list[int]:
-    """Return how many vertices each vertex reaches that the seeds do not."""
+    """Return for each vertex the number of vertices that it reaches and the seeds do not."""
     arcs = list(arcs)
     covered = searched(n, arcs, seeds)
     return [len(searched(n, arcs, [v]) - covered) for v in range(n)]
 
 
 def greedy(n: int, worlds: Sequence[Arcs], k: int, fresh: bool) -> tuple[list[int], list[int]]:
-    """Return seeds and gains; ``fresh``: ``worlds`` holds those of each choice, end to end."""
+    """Return seeds and gains; if ``fresh``, ``worlds`` has the worlds of one choice after those of another."""
     size = len(worlds) // k if fresh else len(worlds)
     seeds: list[int] = []
     gains: list[int] = []

@@ -1,7 +1,7 @@
-"""Tests of random output with a proved chance of a false alarm.
+"""Tests of random output with a proved bound on the probability of a false alarm.
 
-Seeds are fixed, so a test that passes keeps passing; the bound says how unlikely it is that a right program fails when
-the seed or the keying of draws changes. Each check fails it with probability at most ``alpha``, 1e-6 by default.
+Seeds are fixed, so a test that passes keeps passing. If a seed or the keying of draws changes, each check fails a
+correct program with probability at most ``alpha``, 1e-6 by default.
 """
 
 import math

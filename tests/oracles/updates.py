@@ -1,4 +1,4 @@
-"""Walks on slot tables in plain Python: Philox and SplitMix64 by big integers; the lowest name is served first."""
+"""Walks on slot tables in plain Python, with Philox and SplitMix64 by big integers; lower names get slots first."""
 
 from collections import Counter
 
@@ -30,7 +30,7 @@ def fold(name):
 
 
 def table(tail, edges, names=None):
-    """Return the slots of a row, None where empty: lower names are served first, and the order decides it all.
+    """Return the slots of a row (None: empty); lower names get slots first, and nothing else decides.
 
     ``edges`` are heads, or their weights by head; a slot has a head and how many of 2**unit attempts accept it.
     """

@@ -1,4 +1,4 @@
-"""Every live-edge world of a tiny graph, and what follows from them exactly.
+"""All live-edge worlds of a tiny graph, and exact values that follow from them.
 
 Probabilities are fractions. Sets of vertices are bit masks: bit v stands for vertex v. The number of worlds is 2**m for
 IC and the product of (d_in + 1) for LT: keep graphs below about 14 edges.
@@ -70,7 +70,7 @@ def mask_of(vertices) -> int:
 
 
 def reach(rows: list[int], start: int) -> int:
-    """Return the mask of what the vertices of mask ``start`` reach, themselves included."""
+    """Return the mask of the vertices that those of mask ``start`` reach, themselves included."""
     seen, new = start, start
     while new:
         following = 0
@@ -110,7 +110,7 @@ def rounds_spread(graph: Graph, rounds, model: str) -> Fraction:
 
 
 def rr_distribution(graph: Graph, model: str, roots=None) -> dict[int, Fraction]:
-    """Return the probability of each RR set (a mask): all that reaches a random root, the root included.
+    """Return the probability of each RR set (a mask): a random root and the vertices that reach it.
 
     Parameters
     ----------
