@@ -129,7 +129,7 @@ def test_an_error_in_place_of_runs(capsys, folder, graph, caplog):
     code, out, err = _run(capsys, *words, "--error", 0.001, "--max-runs", 100, "--device", "cpu", "--json")
     assert (code, json.loads(out)["runs"]) == (0, 100)
     assert json.loads(out)["error"] > 0.001
-    said = [line for line in err.splitlines() if "100 cascades leave" in line]
+    said = [line for line in err.splitlines() if "after 100 cascades" in line]
     assert len(said) == 1 and said[0].endswith("raise --max-runs")
 
 

@@ -168,7 +168,7 @@ def test_what_is_a_name_as_it_stands_has_no_weight(folder, record, run):
     assert record(*truth, "New York, NY:3,Zoë")["results"][0]["source"] == [["New York, NY", 0.75], ["Zoë", 0.25]]
     code, _, err = run(*truth, "New York,Zoë")
     assert code == 3 and "vertex 'New York,Zoë' is not in the graph" in err and "those with a comma in quotes" in err
-    assert "did you mean 'New York, NY'? Else give names as in the edge list" in err
+    assert "did you mean 'New York, NY'? Otherwise give names as in the edge list" in err
     (folder / "bare.txt").write_text(f"Zoë\n{ODD[0]}\n")
     code, _, err = run("kpar", "truth", folder / "names.h5", "-k", 1, "--sources", folder / "bare.txt")
     assert code == 3 and "line 2: vertex 'New York' is not" in err and "those with a comma in quotes" in err
