@@ -19,7 +19,7 @@ import numpy as np
 
 from gpukit.cli.doctor import versions
 from gpukit.device.arrays import on_gpu, xp
-from gpukit.device.memory import gpu_free_bytes
+from gpukit.device.memory import free_bytes
 from gpukit.device.select import choose
 from gpukit.files import replacing
 from gpukit.gim import Params, maximise
@@ -72,7 +72,7 @@ def main() -> int:
         tables = build_tables(graph)
         optimism = declared(Params)["optimism"].of_word(asked.optimism)
         params = Params(k=asked.k, epsilon=asked.epsilon, optimism=optimism, seed=asked.seed)
-        ready, free = perf_counter() - start, gpu_free_bytes()
+        ready, free = perf_counter() - start, free_bytes(device)
         print(f"{word}: tables in {ready:.1f} s", flush=True)
 
         def run(timer: Any, graph: Graph = graph, tables: dict = tables, params: Params = params) -> Any:
