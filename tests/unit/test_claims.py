@@ -189,7 +189,7 @@ def test_a_lower_bound_can_show_that_a_claim_holds_and_nothing_else(tmp_path):
     for rule in ("each > 2", "each ≥ 3", "largest ≥ 3", "mean of all ≥ 3"):
         assert verdict(tmp_path, rows, rule=rule, **given) == [YES, noted]
     assert verdict(tmp_path, rows, rule="each > 4", **given) == [
-        OPEN, f"{noted}; which do not say whether it holds",
+        OPEN, f"{noted}; a lower bound does not say whether it holds",
     ]  # fmt: skip
     for rule in ("each = 3", "each < 4", "flat"):
         assert verdict(tmp_path, rows, rule=rule, **given) == [OPEN, "A: no v of m"]

@@ -1,5 +1,6 @@
 """``gpukit papers bench merit``: minimum-cost seeding, timed; ``counters``: its hardware counters on a GPU."""
 
+import math
 from itertools import product
 from typing import Annotated, Any
 
@@ -72,7 +73,8 @@ def merit(
             params = Params(eta, fitting, model, certificate=certificate, seed=run.seed)
             found = measure(
                 graph, params, method, where,
-                tables=tables, worlds=worlds, groups=beta, bandwidth=record.bandwidth, limit=limit,
+                tables=tables, worlds=worlds, groups=beta, bandwidth=record.bandwidth,
+                limit=math.inf if limit is None else limit,
             )  # fmt: skip
             record.add(facts, found)
             record.lines[f"{name} {model} η {eta} {certificate} {method} β {beta or 1}"] = _said(found)

@@ -178,14 +178,12 @@ def _table(found: "Comparison") -> dict[str, str]:
 
 def _labels(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield a name for each row: graph, quantity, and the settings in which rows differ."""
-    if not rows:
-        return
     values: dict[str, set[str]] = {}
     for row in rows:
         for name, value in row["settings"].items():
             values.setdefault(name, set()).add(str(value))
     # The digest of a graph is useful only if two graphs have the same name.
-    named = {"graph"} | ({"digest"} if len(values.get("digest", ())) <= len(values["graph"]) else set())
+    named = {"graph"} | ({"digest"} if len(values.get("digest", ())) <= len(values.get("graph", ())) else set())
     for row in rows:
         own = row["settings"]
         differing = [f"{name} {str(own[name])[:12]}" for name in own if name not in named and len(values[name]) > 1]

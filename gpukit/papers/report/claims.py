@@ -28,9 +28,9 @@ TYPED = ("claim", "section", "text", "printed", "kind", "item")
 JUDGED = ("publication", "scale", *TYPED, "rule", "measured", "verdict", "why")
 """Columns of a table of verdicts."""
 
-REPRODUCED, CONTRADICTED, ERRATUM, UNDECIDED, UNJUDGED = VERDICTS = (
-    *("reproduced", "contradicted", "erratum", "not decided", "not judged"),
-)
+REPRODUCED, CONTRADICTED, ERRATUM = "reproduced", "contradicted", "erratum"
+UNDECIDED, UNJUDGED = "not decided", "not judged"
+VERDICTS = (REPRODUCED, CONTRADICTED, ERRATUM, UNDECIDED, UNJUDGED)
 
 DECIDED = (CONTRADICTED, ERRATUM, REPRODUCED)
 """Verdicts whose claims are listed one by one, in this order."""
@@ -264,7 +264,7 @@ def _verdict(claim: Claim, evidence: "Evidence", scale: str) -> tuple[str, str, 
     standing = [graph for graph in series if evidence.is_stand_in(claim, graph)]
     notes = [f"on stand-ins of the same size: {', '.join(standing)}"] if standing else []
     notes = [found.said, *notes] if found.said else notes
-    stopped = [graph for graph in series if evidence.is_bound(claim, graph)]
+    stopped = [graph for graph, each in series.items() if any(p.least for one in each for p in one.values())]
     if stopped:
         notes.append(f"lower bounds, as runs were stopped: {', '.join(stopped)}")
     notes += [f"not measured on {', '.join(absent)}"] if absent and not lacks else []
@@ -273,7 +273,7 @@ def _verdict(claim: Claim, evidence: "Evidence", scale: str) -> tuple[str, str, 
     if found.holds is not None and (not lacks or found.final):
         if found.holds:
             return found.measured, REPRODUCED, "; ".join(notes)
-        spared = ["which do not say whether it holds"] if stopped else _spared(claim, standing)
+        spared = ["a lower bound does not say whether it holds"] if stopped else _spared(claim, standing)
         return found.measured, UNDECIDED if spared else CONTRADICTED, "; ".join([*notes, *spared])
     if found.measured:
         partly = "too much spread to say" if found.holds is None else "holds" if found.holds else "does not hold"
@@ -321,14 +321,6 @@ class Evidence:
     def is_stand_in(self, claim: Claim, graph: str) -> bool:
         """Return whether a graph of a claim is a stand-in for the paper's graph."""
         return self.data.get((claim.row["item"], graph), "").startswith("stand-in")
-
-    def is_bound(self, claim: Claim, graph: str) -> bool:
-        """Return whether values of a claim on a graph are lower bounds."""
-        return any(
-            row["quantity"].endswith(AT_LEAST)
-            for method in claim.of.methods
-            for row in self._rows(claim, method, graph, claim.bounded)
-        )
 
     def series(self, claim: Claim, graph: str) -> list[Series]:
         """Return the values of a claim on a graph by x, one series per method that matches a pattern; raises Lack."""
@@ -391,23 +383,16 @@ class Evidence:
                 best[x] = min(best.get(x, point), point)
         return [best]
 
-    def _rows(self, claim: Claim, method: Method, graph: str, bounds: bool) -> list[Row]:
-        """Return the rows that a method's values are of; in any setting."""
-        pattern = re.compile(".*".join(map(re.escape, method.pattern.split("*"))))
-        quantity = method.quantity or claim.row["quantity"]
-        wanted = [quantity, f"{quantity}{AT_LEAST}"] if bounds else [quantity]
-        return [
-            row
-            for row in of(self.rows, item=claim.row["item"], graph=graph)
-            if row["quantity"] in wanted and pattern.fullmatch(row["method"])
-        ]
-
     def _of_method(self, claim: Claim, method: Method, graph: str, bounds: bool) -> dict[str, dict[float, Point]]:
         """Return the values of a method by x, for each name that its pattern fits; raises Lack."""
+        pattern = re.compile(".*".join(map(re.escape, method.pattern.split("*"))))
+        quantity = method.quantity or claim.row["quantity"]
         name = method.pattern or "it"
-        rows = self._rows(claim, method, graph, bounds)
+        wanted = (quantity, f"{quantity}{AT_LEAST}") if bounds else (quantity,)
+        rows = [row for row in of(self.rows, item=claim.row["item"], graph=graph) if row["quantity"] in wanted]
+        rows = [row for row in rows if pattern.fullmatch(row["method"])]
         if not rows:
-            raise Lack(f"no {method.quantity or claim.row['quantity']} of {name}")
+            raise Lack(f"no {quantity} of {name}")
         fitting = [row for row in rows if _says(row["setting"], method.words)]
         if not fitting:
             absent = [word for word in method.words if not _says(rows[0]["setting"], [word])]
@@ -424,7 +409,7 @@ def _point(row: Row) -> Point:
     """Return a value, and its two standard errors relative to the value."""
     value, runs = float(row["ours"]), int(row["repeats"])
     spread = 0.0 if row["ours_sd"] == _NA or not value else float(row["ours_sd"]) / abs(value)
-    return Point(value, 2 * spread / math.sqrt(runs))
+    return Point(value, 2 * spread / math.sqrt(runs), row["quantity"].endswith(AT_LEAST))
 
 
 def _says(setting: str, words: Iterable[str]) -> bool:

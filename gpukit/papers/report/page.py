@@ -12,7 +12,14 @@ from gpukit.report import page
 from gpukit.report.parts import Parts
 from gpukit.report.records import Row, of
 
-ASIDE = ("holds on ", "does not hold on ", "not on ", "not measured on ", "on stand-ins of the same size")
+ASIDE = (
+    "holds on ",
+    "does not hold on ",
+    "not on ",
+    "not measured on ",
+    "on stand-ins of the same size",
+    "lower bounds, ",
+)
 """Notes among the reasons of a verdict that are not reasons."""
 ALIKE = 0.1
 """Relative difference up to which a value counts as equal to the printed one."""

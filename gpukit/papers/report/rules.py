@@ -10,15 +10,16 @@ from typing import NamedTuple
 
 
 class Point(NamedTuple):
-    """A value, and its relative error."""
+    """A value, its relative error, and whether it is a lower bound."""
 
     value: float
     error: float = 0.0
+    least: bool = False
 
     def over(self, other: "Point") -> "Point":
         """Return the ratio of two values."""
         ratio = self.value / other.value if other.value else math.inf
-        return Point(ratio, math.hypot(self.error, other.error))
+        return Point(ratio, math.hypot(self.error, other.error), self.least)
 
 
 Series = dict[float, Point]
