@@ -99,9 +99,10 @@ def sent(path: str | os.PathLike[str], present: bool = False) -> Iterator[str | 
         raise InputError(f"cannot write {address}; {hint(address)}, or name a file")
     with tempfile.TemporaryDirectory() as aside:
         file = Path(aside, address.rpartition("/")[2])
-        with _in_one_line(f"cannot write {address}"):
-            if present and system.exists(address):
-                system.get_file(address, str(file))
+        if present:
+            with _in_one_line(f"cannot write {address}"):
+                if system.exists(address):
+                    system.get_file(address, str(file))
         try:
             yield file
         except UsageError as error:

@@ -116,10 +116,10 @@ def test_a_bucket_takes_artifacts_and_gives_them_back(good, run, tmp_path, monke
         assert gk.load("s3://mine/again.h5") == seeds
         taken = ("gim", "run", "s3://mine/g.h5", "-k", 2, "--device", "cpu", "--out", "s3://mine/g.h5")
         code, _, err = run(*taken)
-        assert code == 2 and "s3://mine/g.h5 is there, and an artifact of kind graph" in err
+        assert code == 2 and "s3://mine/g.h5 exists, and is an artifact of kind graph" in err
         store.put_object(Bucket="mine", Key="notes", Body=b"not ours")
         code, _, err = run(*taken[:-1], "s3://mine/notes")
-        assert code == 2 and "s3://mine/notes is there, and is no artifact" in err
+        assert code == 2 and "s3://mine/notes exists, and is no artifact" in err
         good(*taken[:-1], "s3://mine/s.h5")
         good(*taken[:-1], "s3://mine/notes", "--force")
         code, _, err = run("gim", "run", "s3://mine/none.h5", "-k", 2, "--out", tmp_path / "t.h5")
@@ -144,7 +144,7 @@ def test_a_bucket_of_google_takes_artifacts_too(good, run, tmp_path, monkeypatch
             good("verify", f"{folder}/g.h5", f"{folder}/s.h5")
         assert gk.load("gs://mine/s.h5") == gk.load(str(tmp_path / "s.h5"))
         code, _, err = run("gim", "run", "gs://mine/g.h5", "-k", 2, "--device", "cpu", "--out", "gs://mine/g.h5")
-        assert code == 2 and "gs://mine/g.h5 is there, and an artifact of kind graph" in err
+        assert code == 2 and "gs://mine/g.h5 exists, and is an artifact of kind graph" in err
         code, _, err = run("gim", "run", "gs://mine/none.h5", "-k", 2, "--out", tmp_path / "t.h5")
         assert code == 3 and "cannot read gs://mine/none.h5: there is no such file" in err
     finally:

@@ -321,7 +321,9 @@ def test_another_process_compiles_what_it_is_given(answer, tmp_path):
 
     def ask(*names: str) -> str:
         shutil.rmtree(tmp_path / "gpukit" / "kpar" / "__pycache__", ignore_errors=True)
-        asked = "".join(f"compiled.compile_concurrently('gpukit.kpar.steps_cpu:{name}', steps_cpu.step)\n" for name in names)
+        asked = "".join(
+            f"compiled.compile_concurrently('gpukit.kpar.steps_cpu:{name}', steps_cpu.step)\n" for name in names
+        )
         # By the time that the slow function is compiled, the helper has done its part.
         code = TOGETHER.replace("BESIDE", asked).replace("sleep(2)", "sleep(6)")
         command = [sys.executable, "-c", code]
